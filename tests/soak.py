@@ -442,7 +442,7 @@ def heart() -> Iterator[tuple[str, str, Callable[[], str]]]:
     yield (
         f"query engine: properties, limits, ids and digests of {FACTS} worlds",
         str(FACTS),
-        lambda: soaking.facts(FACTS, seed=FACTS),
+        lambda: soaking.properties(FACTS, seed=FACTS),
     )
     for world in WORLDS:
         yield (

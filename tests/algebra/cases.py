@@ -14,7 +14,15 @@ import pyarrow as pa
 
 from discreet.algebra.expressions import Call, Expression, Field, Literal
 from discreet.algebra.registry import Function
-from discreet.algebra.value_properties import AS_READ, LARGEST_INTEGER, LONGEST_TEXT, Facts, Reach, Value, every_value
+from discreet.algebra.value_properties import (
+    AS_READ,
+    LARGEST_INTEGER,
+    LONGEST_TEXT,
+    Reach,
+    Value,
+    ValueProperties,
+    every_value,
+)
 from discreet.catalog import Type
 
 N, R, T, D, M, B = Type.INTEGER, Type.REAL, Type.TEXT, Type.DATE, Type.TIMESTAMP, Type.BOOLEAN
@@ -114,14 +122,14 @@ def number_of(value: object) -> Fraction:
 
 def facts_of(
     kind: Type, values: Sequence[Value | None], *, bounds: bool, listed: bool, reach: Reach = AS_READ
-) -> Facts:
-    """Facts that hold for the values of a column."""
+) -> ValueProperties:
+    """ValueProperties that hold for the values of a column."""
     given = [value for value in values if value is not None]
     low = high = None
     if bounds and kind in (N, R, D, M):
         numbers = [number_of(v) for v in given]
         low, high = min(numbers), max(numbers)
-    return Facts(
+    return ValueProperties(
         type=kind, low=low, high=high, values=tuple(values) if listed else None, nullable=None in values,
         longest=max(len(str(v)) for v in given) if kind is T else None, reach=reach if kind is R else None,
     )  # fmt: skip
@@ -171,7 +179,7 @@ class Case:
         given = Rows(rows(self.columns))
         sql = sql_of(self.record, self.call.args, [f"c{at}" for at in range(len(self.kinds))])
         kinds, values = _answers(engine, sql, tuple(self.kinds), given)
-        assert kinds == {ENGINE[self.call.facts.type]}
+        assert kinds == {ENGINE[self.call.properties.type]}
         return given, values
 
     def check_elsewhere(self, engine: duckdb.DuckDBPyConnection) -> None:
@@ -179,7 +187,7 @@ class Case:
         given, values = self.run(engine)
         sql, is_truth = (
             sql_of(self.record, self.call.args, [f"c{at}" for at in range(len(self.kinds))]),
-            self.call.facts.type is B,
+            self.call.properties.type is B,
         )
         condition = sql if is_truth else f"({sql} IS NOT NULL)"
         where = f"(place >= 0 AND {condition}) OR (CASE WHEN place < 0 THEN {condition} END)"
@@ -191,38 +199,38 @@ class Case:
             assert repr(folded) == repr(values[at])
 
     def check(self, engine: duckdb.DuckDBPyConnection) -> set[object]:
-        """Results are canonical and within the facts; gives all that there were."""
-        facts, (given, values) = self.call.facts, self.run(engine)
+        """Results are canonical and within the properties; gives all that there were."""
+        properties, (given, values) = self.call.properties, self.run(engine)
         for row, value in zip(given, values, strict=True):
             if value is None:
-                assert facts.nullable, (self.record, row)
+                assert properties.nullable, (self.record, row)
                 continue
-            assert is_canonical(facts, value), (self.record, row, value)
-            if facts.type in (N, R, D, M):
+            assert is_canonical(properties, value), (self.record, row, value)
+            if properties.type in (N, R, D, M):
                 number = number_of(value)
-                assert facts.low is None or facts.low <= number, (self.record, row, value, facts)
-                assert facts.high is None or number <= facts.high, (self.record, row, value, facts)
-            known = every_value(facts)
+                assert properties.low is None or properties.low <= number, (self.record, row, value, properties)
+                assert properties.high is None or number <= properties.high, (self.record, row, value, properties)
+            known = every_value(properties)
             is_listed = all(at in self.constants or self._is_listed(at, part) for at, part in enumerate(row))
             assert not is_listed or known is None or value in known, (self.record, row, value)
         return set(values)
 
     def _is_listed(self, at: int, part: Value | None) -> bool:
         """Whether a part of a row is a value that its column may have as a group: NULL only where it is listed."""
-        return part is not None or None in (self.call.args[at].facts.values or ())
+        return part is not None or None in (self.call.args[at].properties.values or ())
 
 
-def is_canonical(facts: Facts, value: object) -> bool:
-    if type(value) is not PYTHON[facts.type]:
+def is_canonical(properties: ValueProperties, value: object) -> bool:
+    if type(value) is not PYTHON[properties.type]:
         return False
     if isinstance(value, float):
-        reach = facts.reach
+        reach = properties.reach
         assert reach is not None
         return repr(value) != "-0.0" and (
             value == 0 or Fraction(2) ** -reach.fine <= abs(Fraction(value)) <= Fraction(2) ** reach.large
         )
     if isinstance(value, str):
-        return "\0" not in value and len(value) <= min(facts.longest or 0, LONGEST_TEXT)
+        return "\0" not in value and len(value) <= min(properties.longest or 0, LONGEST_TEXT)
     return abs(value) <= LARGEST_INTEGER if isinstance(value, int) else True
 
 

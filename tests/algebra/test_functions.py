@@ -1,4 +1,4 @@
-"""Every record against the engine, on nasty values: no error, canonical results of the right type, within the facts that were derived."""
+"""Every record against the engine, on nasty values: no error, canonical results of the right type, within the properties that were derived."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from discreet.algebra.expressions import Field
 from discreet.algebra.functions import letters
 from discreet.algebra.registry import every_function, function
-from discreet.algebra.value_properties import LONGEST_TEXT, Facts, Reach, Value
+from discreet.algebra.value_properties import LONGEST_TEXT, Reach, Value, ValueProperties
 from discreet.errors import TooLarge
 from tests.algebra.cases import CONSTANTS, FAR, SMALL, Case, Columns, R, T, nasty, signatures, sql_of
 
@@ -87,7 +87,7 @@ def are_within_what_was_derived(engine: duckdb.DuckDBPyConnection, name: str, *,
             bare: Columns = [list(column) for column in chosen]
             Case(record, kinds, bare, constants=some, bounds=True, listed=False).check(engine)
             case = Case(record, kinds, bare, constants=some, bounds=True, listed=True)
-            values, results = case.call.facts.values, case.check(engine)
+            values, results = case.call.properties.values, case.check(engine)
             if values is not None and name not in ("case", "coalesce", "least", "greatest", "nullif"):
                 assert set(values) == results - {None}
             nullable: Columns = [[*column, None] for column in bare]
@@ -141,7 +141,7 @@ def test_every_character_has_the_same_case_in_python_and_on_the_engine(engine: d
     )
     pairs = dict(zip(letters.CAPITALS, letters.SMALL, strict=True))
     for name, expected in (("lower", pairs), ("upper", {small: capital for capital, small in pairs.items()})):
-        sql = sql_of(function(name), [Field(0, Facts(type=T, longest=2))], ["c"])
+        sql = sql_of(function(name), [Field(0, ValueProperties(type=T, longest=2))], ["c"])
         changed = engine.execute(f"SELECT c, v FROM (SELECT c, {sql} AS v FROM ({points})) WHERE v <> c").fetchall()
         assert {before[1]: after[1:] for before, after in changed} == expected
     assert (letters.lower("ÀßΣ"), letters.upper("àßς")) == ("àßσ", "Àßς")

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.algebra.aggregates import Aggregate, Fold, Place, Window
+from discreet.algebra.aggregates import Aggregate, Fold, RowFunction, Window
 from discreet.algebra.expressions import Call, Field, Literal, call
 from discreet.algebra.grid_steps import Steps
 from discreet.algebra.query import Kind, Limits, Measure, Query
@@ -22,7 +22,7 @@ VISITS, PEOPLE, EVENTS, NOTES = (
     scan(CATALOG.tables[name], CATALOG) for name in ("visits", "people", "events", "notes")
 )
 WARDS = scan(CATALOG.tables["wards"], CATALOG, size=3)
-NUMBER = Window(Place.ROW_NUMBER, None, 0, (), (), None)
+NUMBER = Window(RowFunction.ROW_NUMBER, None, 0, (), (), None)
 
 
 def _repeated(start, step):
@@ -107,7 +107,7 @@ def test_an_expression_belongs_to_the_relation_that_it_was_made_for():
     other = PEOPLE.field(1)
     for build in (
         lambda: Compute(VISITS, (other,)),
-        lambda: Keep(VISITS, call("is_null", Field(99, VISITS.field(0).facts))),
+        lambda: Keep(VISITS, call("is_null", Field(99, VISITS.field(0).properties))),
         lambda: PerPerson(VISITS, (other,), ()),
         lambda: Join(VISITS, PEOPLE, How.INNER, ((PEOPLE.field(1), PEOPLE.field(1)),), None),
         lambda: dataclasses.replace(EVENTS, most=None),  # something bounds the rows of every person
@@ -145,18 +145,24 @@ def test_nothing_changes_once_it_is_built():
 
 def test_a_person_is_followed_by_lineage():
     renamed = Compute(VISITS, (VISITS.field(1), VISITS.field(0), call("mod_int", VISITS.field(0), _integer(10))))
-    assert [column.facts.person for column in renamed.columns] == [False, True, False]
+    assert [column.properties.person for column in renamed.columns] == [False, True, False]
     joined = Join(PEOPLE, VISITS, How.LEFT, (), None)
-    assert [(column.facts.person, column.facts.nullable) for column in (joined.columns[0], joined.columns[3])] == [
+    assert [
+        (column.properties.person, column.properties.nullable) for column in (joined.columns[0], joined.columns[3])
+    ] == [
         (True, False),
         (True, True),
     ]
-    assert call("coalesce", joined.field(0), joined.field(3)).facts.person
-    assert not call("coalesce", joined.field(3), _integer(7)).facts.person
-    assert not Stack((Compute(VISITS, (VISITS.field(0),)), Compute(VISITS, (VISITS.field(1),)))).columns[0].facts.person
-    first = Windowed(VISITS, (Window(Place.LAG, VISITS.field(1), 1, (), (), None),))
-    assert not first.columns[8].facts.person
-    assert not PerPerson(VISITS, (), (Aggregate(Fold.LARGEST, VISITS.field(0)),)).columns[1].facts.person
+    assert call("coalesce", joined.field(0), joined.field(3)).properties.person
+    assert not call("coalesce", joined.field(3), _integer(7)).properties.person
+    assert (
+        not Stack((Compute(VISITS, (VISITS.field(0),)), Compute(VISITS, (VISITS.field(1),))))
+        .columns[0]
+        .properties.person
+    )
+    first = Windowed(VISITS, (Window(RowFunction.LAG, VISITS.field(1), 1, (), (), None),))
+    assert not first.columns[8].properties.person
+    assert not PerPerson(VISITS, (), (Aggregate(Fold.LARGEST, VISITS.field(0)),)).columns[1].properties.person
 
 
 def test_what_is_summed_of_reals_is_summed_on_a_grid():
@@ -164,7 +170,9 @@ def test_what_is_summed_of_reals_is_summed_on_a_grid():
         Aggregate(Fold.SUM, VISITS.field(4))
     with pytest.raises(ValueError):
         Aggregate(Fold.SUM, VISITS.field(5), steps=Steps(Fraction(1), 0, 5))
-    assert Aggregate(Fold.SUM, VISITS.field(4), steps=Steps(Fraction(1, 2), -2, 6)).facts(2, grouped=True).high == 6
+    assert (
+        Aggregate(Fold.SUM, VISITS.field(4), steps=Steps(Fraction(1, 2), -2, 6)).properties(2, grouped=True).high == 6
+    )
 
 
 def test_calls_are_of_the_right_types_and_not_too_many():
@@ -202,7 +210,7 @@ def test_no_expression_leaves_the_doubles():
     product = VISITS.field(4)
     for _ in range(30):
         product = call("mul", product, VISITS.field(4))
-        assert product.facts.reach.large <= 500 + 100
+        assert product.properties.reach.large <= 500 + 100
     names = []
 
     def walk(node):
@@ -217,8 +225,8 @@ def test_no_expression_leaves_the_doubles():
 
 def test_values_that_are_declared_are_all_listed_however_many():
     many = tuple(f"v{number}" for number in range(10_001))
-    facts = dataclasses.replace(VISITS.columns[2].facts, values=many)
-    assert every_value(facts) == many
+    properties = dataclasses.replace(VISITS.columns[2].properties, values=many)
+    assert every_value(properties) == many
 
 
 def test_literals_are_canonical_or_refused():

@@ -13,7 +13,7 @@ from discreet.algebra.grid_steps import Steps
 from discreet.algebra.query import Key, Kind, Limits, Measure, Query, quantile_of
 from discreet.algebra.relations import Scan
 from discreet.algebra.released_expressions import Apply, ColumnOf, Constant, Estimate, KeyOf, Over, Release
-from discreet.algebra.value_properties import Facts
+from discreet.algebra.value_properties import ValueProperties
 from discreet.catalog import Type, parse_catalog
 from discreet.core.loss import Loss
 from discreet.engines.exact_rows import ExactRows
@@ -39,7 +39,7 @@ columns.d = { type = "date" }
 columns.b = { type = "boolean" }
 """
 _TABLE = parse_catalog(CATALOG).tables["t"]
-ROWS = Scan(_TABLE, Facts(type=Type.INTEGER, person=True), 1, frozenset(), 0)
+ROWS = Scan(_TABLE, ValueProperties(type=Type.INTEGER, person=True), 1, frozenset(), 0)
 COLUMNS = {name: ROWS.field(at) for at, name in enumerate(_TABLE.columns)}
 STEPS = Steps(Fraction(1, 2), 0, 200)
 Y_STEPS = Steps(Fraction(1, 2), -100, 100)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place, Window
+from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, RowFunction, Window
 from discreet.algebra.expressions import Literal
 from discreet.algebra.grid_steps import steps_for
 from discreet.algebra.query import Key, Kind, Limits, Measure, Query
@@ -117,7 +117,7 @@ def asked(engine, *args, **kwargs):
 
 
 def total(rows, at, *, centre=0, where=None):
-    steps = steps_for(rows.columns[at].facts, rows.columns[at].step)
+    steps = steps_for(rows.columns[at].properties, rows.columns[at].step)
     return Measure(kind=Kind.TOTAL, values=(rows.field(at),), steps=(steps,), centres=(centre,), where=where)
 
 
@@ -133,4 +133,4 @@ def window(what, *, value=None, offset=0, partition=(), order=(), frame=None):
     return Window(what, value, offset, tuple(partition), tuple(order), frame)
 
 
-__all__ = ["Aggregate", "Fold", "Fraction", "Frame", "Key", "Order", "Place"]
+__all__ = ["Aggregate", "Fold", "Fraction", "Frame", "Key", "Order", "RowFunction"]

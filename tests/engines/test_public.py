@@ -1,4 +1,4 @@
-"""Public relations: facts, prepared tables, and what becomes of them."""
+"""Public relations: properties, prepared tables, and what becomes of them."""
 
 import threading
 import time
@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.algebra.aggregates import Aggregate, Fold, Order, Place
+from discreet.algebra.aggregates import Aggregate, Fold, Order, RowFunction
 from discreet.algebra.expressions import call
 from discreet.algebra.relations import Compute, How, Join, Keep, PerPerson, Windowed
 from discreet.engines.duckdb import public_tables
@@ -78,7 +78,7 @@ def test_public_tables_are_grouped_joined_and_numbered_alone(engine):
         ("C", None, None, None),
         (None, None, None, None),
     }
-    numbered = Windowed(wards, (window(Place.ROW_NUMBER, order=(Order(wards.field(1), falling=True),)),))
+    numbered = Windowed(wards, (window(RowFunction.ROW_NUMBER, order=(Order(wards.field(1), falling=True),)),))
     pairs = Join(numbered, wards, How.INNER, ((numbered.field(0), wards.field(0)),), None, fan_out=2)
     assert engine.largest_multiplicity(pairs, (0,)) == 4
     assert sorted(engine.distinct_values(numbered, numbered.field(2), outer=False)) == [1, 2, 3, 4, 5]

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place
+from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, RowFunction
 from discreet.algebra.expressions import Literal, call
 from discreet.algebra.grid_steps import steps_for
 from discreet.algebra.query import Key
@@ -163,7 +163,7 @@ def test_a_mark_can_look_at_public_rows(engine):
 
 def test_groups_are_of_one_owner(engine):
     rows = scanned("visits")
-    steps = steps_for(rows.columns[COST].facts, rows.columns[COST].step)
+    steps = steps_for(rows.columns[COST].properties, rows.columns[COST].step)
     folds = (
         Aggregate(Fold.ROWS, None), Aggregate(Fold.PRESENT, rows.field(COST)), Aggregate(Fold.SUM, rows.field(COST), None, steps),
         Aggregate(Fold.AVERAGE, rows.field(COST), None, steps), Aggregate(Fold.SUM, rows.field(VISIT)), Aggregate(Fold.AVERAGE, rows.field(VISIT)),
@@ -204,10 +204,10 @@ def test_windows_are_of_one_owner_and_ties_are_broken_by_ids(engine):
     rows = columns(scanned("visits"), WARD, COST)
     by_ward = (Order(rows.field(0)),)
     windows = (
-        window(Place.ROW_NUMBER, order=by_ward), window(Place.RANK, order=by_ward), window(Place.DENSE_RANK, order=by_ward),
+        window(RowFunction.ROW_NUMBER, order=by_ward), window(RowFunction.RANK, order=by_ward), window(RowFunction.DENSE_RANK, order=by_ward),
         window(Aggregate(Fold.ROWS, None), order=by_ward), window(Aggregate(Fold.ROWS, None), order=by_ward, frame=Frame(-1, 0)),
-        window(Place.LAG, value=rows.field(0), offset=1, order=by_ward), window(Aggregate(Fold.LARGEST, rows.field(1))),
-        window(Place.NTILE, offset=2, order=(Order(rows.field(0), falling=True),)),
+        window(RowFunction.LAG, value=rows.field(0), offset=1, order=by_ward), window(Aggregate(Fold.LARGEST, rows.field(1))),
+        window(RowFunction.NTILE, offset=2, order=(Order(rows.field(0), falling=True),)),
     )  # fmt: skip
     given = values(engine, Windowed(rows, windows))
     assert [row[3:] for row in given if row[0] == 1 and row[1] == "B"] == [(3, 3, 2, 3, 2, "A", 4.0, 1)]

@@ -210,7 +210,7 @@ def _outermost(node: Any) -> Iterator[Expression]:
             "table",
             "person",
             "on",
-            "facts",
+            "properties",
         }
         names -= {"keys"} if hasattr(node, "others") else set()
         for name in sorted(names):
@@ -233,7 +233,7 @@ def relations_in(relation: Relation) -> Iterator[Relation]:
 
 
 def written(node: Any) -> str:
-    """A tree on one line, without facts."""
+    """A tree on one line, without properties."""
     if isinstance(node, Field):
         return f"c{node.at}"
     if isinstance(node, Literal):
@@ -245,7 +245,9 @@ def written(node: Any) -> str:
     if hasattr(node, "table"):
         return f"Scan({node.table.name}, most={node.most})"
     if is_dataclass(node):
-        parts = {part.name: getattr(node, part.name) for part in fields(node) if part.name not in ("shape", "facts")}
+        parts = {
+            part.name: getattr(node, part.name) for part in fields(node) if part.name not in ("shape", "properties")
+        }
         return f"{type(node).__name__}({', '.join(f'{name}={written(value)}' for name, value in parts.items() if value is not None and value != ())})"
     return str(node)
 

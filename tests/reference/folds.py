@@ -8,7 +8,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from discreet.algebra.aggregates import Aggregate, Fold, Place, Window
+from discreet.algebra.aggregates import Aggregate, Fold, RowFunction, Window
 from discreet.algebra.expressions import Expression
 from discreet.algebra.grid_steps import Steps
 from tests.reference.number_functions import MOST
@@ -99,24 +99,24 @@ def _order(asked: Window, values: Values, evaluate: Evaluate) -> tuple[Any, ...]
 def _shown(asked: Window, rows: list[Values], peers: list[Any], evaluate: Evaluate) -> list[Any]:
     """The results of one partition, whose rows are in total order; rows with equal `peers` are peers."""
     count, first_peers = len(rows), [peers.index(peer) for peer in peers]
-    if isinstance(asked.what, Aggregate):
-        return [fold(asked.what, rows[start:end], evaluate) for start, end in _frames(asked, peers)]
-    match asked.what:
-        case Place.ROW_NUMBER:
+    if isinstance(asked.operation, Aggregate):
+        return [fold(asked.operation, rows[start:end], evaluate) for start, end in _frames(asked, peers)]
+    match asked.operation:
+        case RowFunction.ROW_NUMBER:
             return list(range(1, count + 1))
-        case Place.RANK:
+        case RowFunction.RANK:
             return [place + 1 for place in first_peers]
-        case Place.DENSE_RANK:
+        case RowFunction.DENSE_RANK:
             return [len({first for first in first_peers if first <= place}) for place in first_peers]
-        case Place.NTILE:
+        case RowFunction.NTILE:
             return _tiles(count, asked.offset)
     assert asked.value is not None
     values = [evaluate(asked.value, row) for row in rows]
-    back = {Place.LAG: -asked.offset, Place.LEAD: asked.offset}
-    if asked.what in back:
-        places = [place + back[asked.what] for place in range(count)]
+    back = {RowFunction.LAG: -asked.offset, RowFunction.LEAD: asked.offset}
+    if asked.operation in back:
+        places = [place + back[asked.operation] for place in range(count)]
         return [values[place] if 0 <= place < count else None for place in places]
-    return [values[0]] * count if asked.what is Place.FIRST else _last(asked, values)
+    return [values[0]] * count if asked.operation is RowFunction.FIRST else _last(asked, values)
 
 
 def _last(asked: Window, values: list[Any]) -> list[Any]:

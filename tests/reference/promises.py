@@ -12,7 +12,7 @@ from typing import Any
 from discreet.algebra.expressions import Expression
 from discreet.algebra.query import Kind, Measure, Query
 from discreet.algebra.relations import Relation
-from discreet.algebra.value_properties import Facts
+from discreet.algebra.value_properties import ValueProperties
 from discreet.catalog import Type
 from tests.reference.comparing import relations_in, written
 from tests.reference.date_functions import microseconds
@@ -28,38 +28,39 @@ _PYTHON = {
 }
 
 
-def broken_facts(facts: Facts, value: Any, person: Any) -> str | None:
+def broken_properties(properties: ValueProperties, value: Any, person: Any) -> str | None:
     """The fact that a value breaks, if any."""
     if value is None:
-        return None if facts.nullable else "NULL where none can be"
-    if type(value) is not _PYTHON[facts.type]:
+        return None if properties.nullable else "NULL where none can be"
+    if type(value) is not _PYTHON[properties.type]:
         return "another type"
-    if facts.person and value != person:
+    if properties.person and value != person:
         return "not the owner"
     if isinstance(value, str):
-        return "too long" if len(value) > (facts.longest or 0) or "\0" in value else None
+        return "too long" if len(value) > (properties.longest or 0) or "\0" in value else None
     number = value
     if isinstance(value, date):
         number = microseconds(value) if isinstance(value, datetime) else value.toordinal()
     if not isinstance(value, bool) and (
-        (facts.low is not None and number < facts.low) or (facts.high is not None and number > facts.high)
+        (properties.low is not None and number < properties.low)
+        or (properties.high is not None and number > properties.high)
     ):
         return "out of bounds"
     if isinstance(value, float):
-        return _broken_real(facts, value)
+        return _broken_real(properties, value)
     return "no canonical integer" if type(value) is int and abs(value) > 2**63 - 1 else None
 
 
-def _broken_real(facts: Facts, value: float) -> str | None:
+def _broken_real(properties: ValueProperties, value: float) -> str | None:
     if math.isnan(value) or math.isinf(value) or str(value) == "-0.0":
         return "not canonical"
-    reach = facts.reach
+    reach = properties.reach
     assert reach is not None
     return None if value == 0 or 2.0**-reach.fine <= abs(value) <= 2.0**reach.large else "out of reach"
 
 
 def broken_relations(oracle: Interpreter, top: Relation) -> Iterator[str]:
-    """Ids that repeat, more rows than `most_rows`, numbers that repeat, and values outside of their facts."""
+    """Ids that repeat, more rows than `most_rows`, numbers that repeat, and values outside of their properties."""
     for relation in relations_in(top):
         persons = [None] if relation.is_public else oracle.snapshot.persons
         for person in persons:
@@ -73,22 +74,22 @@ def broken_relations(oracle: Interpreter, top: Relation) -> Iterator[str]:
                 yield f"{len(rows)} rows where everybody has one: {written(relation)}"
             for at, column in enumerate(relation.columns):
                 values = [row.values[at] for row in rows]
-                if column.facts.numbering and len(set(values)) != len(values):
+                if column.properties.numbering and len(set(values)) != len(values):
                     yield f"column {at} numbers nothing: {written(relation)}"
                 for value in values:
-                    if wrong := broken_facts(column.facts, value, person):
-                        yield f"column {at} is {value!r}, {wrong} {column.facts}: {written(relation)}"
+                    if wrong := broken_properties(column.properties, value, person):
+                        yield f"column {at} is {value!r}, {wrong} {column.properties}: {written(relation)}"
 
 
 def broken_expressions(oracle: Interpreter, relation: Relation, expression: Expression) -> Iterator[str]:
-    """Values of an expression outside of its facts, innermost first."""
+    """Values of an expression outside of its properties, innermost first."""
     for arg in getattr(expression, "args", ()):
         yield from broken_expressions(oracle, relation, arg)
     for person in oracle.snapshot.persons:
         for row in oracle.rows_of(relation, person):
             value = oracle.value(expression, row.values)
-            if wrong := broken_facts(expression.facts, value, person):
-                yield f"{written(expression)} is {value!r}, {wrong} {expression.facts}, for {row.values}"
+            if wrong := broken_properties(expression.properties, value, person):
+                yield f"{written(expression)} is {value!r}, {wrong} {expression.properties}, for {row.values}"
 
 
 def broken_limits(oracle: Interpreter, query: Query) -> Iterator[str]:

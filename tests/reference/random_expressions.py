@@ -49,7 +49,7 @@ class Expressions:
         return Literal(kind, None if self.rng.random() < 0.08 else self.rng.choice(EXTREMES[kind]))
 
     def leaf(self, kind: Type, columns: Columns) -> Expression:
-        fitting = [column for column in columns if column.facts.type is kind]
+        fitting = [column for column in columns if column.properties.type is kind]
         if fitting and self.rng.random() < 0.8:
             return self.rng.choice(fitting)
         return self.literal(kind)
@@ -125,7 +125,7 @@ class Expressions:
         kind = self.rng.choice([Type.INTEGER, Type.REAL, Type.REAL, Type.BOOLEAN, Type.DATE])
         if kind is Type.BOOLEAN:
             return self.draw(kind, columns, depth)
-        bounded = [column for column in columns if column.facts.type is kind and column.facts.low is not None and column.facts.high is not None]  # fmt: skip
+        bounded = [column for column in columns if column.properties.type is kind and column.properties.low is not None and column.properties.high is not None]  # fmt: skip
         if bounded and self.rng.random() < 0.5:
             return self.rng.choice(bounded)
         ends = {

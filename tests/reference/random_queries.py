@@ -58,11 +58,11 @@ class Queries:
             expression = self.expressions.label(kind, columns, 2)
         else:
             expression = self.expressions.draw(kind, columns, self.rng.choice([0, 0, 0, 2, 3]))
-        known = every_value(expression.facts)
+        known = every_value(expression.properties)
         if known is not None and len(known) <= 2_000 and self.rng.random() < 0.7:
             return Key(expression, known)
         if self.rng.random() < 0.3:
-            pool = EXTREMES[expression.facts.type]
+            pool = EXTREMES[expression.properties.type]
             some = self.rng.sample(pool, min(len(pool), 6))
             return Key(expression, (*some, None) if self.rng.random() < 0.5 else tuple(some))
         return Key(expression, None)

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place, Window
+from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, RowFunction, Window
 from discreet.algebra.expressions import Expression, Field
 from discreet.algebra.grid_steps import Steps, steps_for
 from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Relation, Stack, Windowed
@@ -76,19 +76,21 @@ class Relations:
         """Pairs of one type; the side named by `plain` has columns only."""
         keys = []
         for _ in range(self.rng.choice([0, 1, 1, 1, 2])):
-            kinds = {column.facts.type for column in fields(left)} & {column.facts.type for column in fields(right)}
+            kinds = {column.properties.type for column in fields(left)} & {
+                column.properties.type for column in fields(right)
+            }
             if not kinds:
                 break
             kind = self.rng.choice(sorted(kinds, key=lambda kind: kind.value))
             sides = {
-                name: [column for column in fields(side) if column.facts.type is kind]
+                name: [column for column in fields(side) if column.properties.type is kind]
                 for name, side in (("left", left), ("right", right))
             }
             alike = [
                 (a, b)
                 for a in sides["left"]
                 for b in sides["right"]
-                if a.facts.longest == b.facts.longest and a.facts.person == b.facts.person
+                if a.properties.longest == b.properties.longest and a.properties.person == b.properties.person
             ]
             pair = (
                 list(self.rng.choice(alike))
@@ -106,7 +108,7 @@ class Relations:
         if self.rng.random() < 0.6:
             return joined
         sides = (joined.left, joined.right) if isinstance(joined, Join) else (joined.rows, joined.others)
-        columns = [*fields(sides[0]), *(Field(width + column.at, column.facts) for column in fields(sides[1]))]
+        columns = [*fields(sides[0]), *(Field(width + column.at, column.properties) for column in fields(sides[1]))]
         return replace(joined, on=self.expressions.condition(columns, 2))
 
     def _join(self, depth: int, *, public: bool) -> Relation:
@@ -157,13 +159,13 @@ class Relations:
         if self.rng.random() < 0.4:
             return Aggregate(fold, self.expressions.draw(Type.INTEGER, columns, 2), where)
         value = self.expressions.number(columns, 2)
-        return Aggregate(fold, value, where, self.grid(value) if value.facts.type is Type.REAL else None)
+        return Aggregate(fold, value, where, self.grid(value) if value.properties.type is Type.REAL else None)
 
     def grid(self, value: Expression) -> Steps:
         """The grid of a number; a coarser one, now and then."""
-        grid = steps_for(value.facts)
-        if self.rng.random() < 0.3 and value.facts.type is Type.REAL:
-            return steps_for(value.facts, grid.step * self.rng.choice([2, 2**10, 2**20]))
+        grid = steps_for(value.properties)
+        if self.rng.random() < 0.3 and value.properties.type is Type.REAL:
+            return steps_for(value.properties, grid.step * self.rng.choice([2, 2**10, 2**20]))
         return grid
 
     def _per_person(self, depth: int, *, public: bool) -> Relation:
@@ -193,14 +195,14 @@ class Relations:
             )
             frame = Frame(start, end) if self.rng.random() < 0.5 else None
             return Window(self.aggregate(columns, windowed=True), None, 0, partition, order, frame)
-        place = self.rng.choice(list(Place))
-        valued = place in (Place.LAG, Place.LEAD, Place.FIRST, Place.LAST)
+        place = self.rng.choice(list(RowFunction))
+        valued = place in (RowFunction.LAG, RowFunction.LEAD, RowFunction.FIRST, RowFunction.LAST)
         value = draw(self.rng.choice(_TYPES), columns, 1) if valued else None
         offset = (
             self.rng.choice([1, 2, 3])
-            if place is Place.NTILE
+            if place is RowFunction.NTILE
             else self.rng.choice([0, 1, 1, 2])
-            if place in (Place.LAG, Place.LEAD)
+            if place in (RowFunction.LAG, RowFunction.LEAD)
             else 0
         )
         return Window(place, value, offset, partition, order, None)
@@ -216,7 +218,7 @@ class Relations:
         parts: list[Relation] = [first]
         for _ in range(self.rng.choice([1, 1, 2])):
             other = self.draw(self.rng.randint(0, depth), public=public)
-            wanted = [column.facts.type for column in first.columns]
+            wanted = [column.properties.type for column in first.columns]
             parts.append(
                 Compute(
                     other,

@@ -15,7 +15,7 @@ from tests.reference.crowds import crowd
 from tests.reference.random_sql import Texts
 from tests.reference.test_apart import hold_digests, not_told_apart
 from tests.reference.test_large import fixture_queries, hold_together, random_queries
-from tests.reference.test_promises import beyond_limits, broken_facts
+from tests.reference.test_promises import beyond_limits, broken_properties
 from tests.reference.test_random_sql_is_read import hold_to_the_interpreter
 from tests.reference.test_read_as_duckdb import hold_against_duckdb
 from tests.reference.worlds import INTEGER_PEOPLE, parse_catalog
@@ -40,18 +40,18 @@ def queries(count: int, *, seed: int) -> str:
     return "the same integers, every time"
 
 
-def facts(worlds: int, *, seed: int) -> str:
+def properties(worlds: int, *, seed: int) -> str:
     """Rows, values, people and digests of random questions are what the algebra says of them, and statements mean what the interpreter computes."""
     for number in range(worlds):
         at = seed + number
-        assert not (broken := broken_facts([at], 40)), f"seed {at}: {broken[0]}"
+        assert not (broken := broken_properties([at], 40)), f"seed {at}: {broken[0]}"
         assert not (broken := beyond_limits([at], 40)), f"seed {at}: {broken[0]}"
         assert not (broken := not_told_apart([at], 40)[0]), f"seed {at}: {broken[0]}"
         hold_digests([at], 250)
         hold_to_the_interpreter(HAND_MADE, at, 100)
         if not (number + 1) % 10:
             _say(f"{number + 1} of {worlds} worlds")
-    return "as facts, limits, ids, digests and the interpreter say"
+    return "as properties, limits, ids, digests and the interpreter say"
 
 
 def statements(world: str, count: int, *, seed: int) -> str:

@@ -89,7 +89,7 @@ def test_owner_and_ids_tell_the_rows_of_full_joins_apart_where_all_keys_are_null
 
 
 def _alike(a, b):
-    return a.columns[1].facts.type is b.columns[1].facts.type
+    return a.columns[1].properties.type is b.columns[1].properties.type
 
 
 def test_a_public_aggregate_of_which_nothing_is_read_is_one_row():
@@ -106,7 +106,7 @@ def test_a_public_aggregate_of_which_nothing_is_read_is_one_row():
 
 # Digests
 
-_KEPT = {"facts", "shape", "table", "person", "unique", "size", "each_once", "function"}
+_KEPT = {"properties", "shape", "table", "person", "unique", "size", "each_once", "function"}
 """What is derived, or public and the same for everybody who asks."""
 
 

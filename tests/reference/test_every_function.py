@@ -63,7 +63,7 @@ def bench():
 def argument_lists(record, rows, variable):
     """Columns everywhere; then constants in some places at random, because some functions take no others."""
     fields = {
-        kind: [rows.field(at) for at, column in enumerate(rows.columns) if at and column.facts.type is kind]
+        kind: [rows.field(at) for at, column in enumerate(rows.columns) if at and column.properties.type is kind]
         for kind in Type
     }
     rng, signature = random.Random(record.name), record.signature

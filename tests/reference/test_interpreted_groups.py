@@ -3,7 +3,7 @@
 from datetime import date
 from fractions import Fraction
 
-from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place
+from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, RowFunction
 from discreet.algebra.expressions import call
 from discreet.algebra.grid_steps import Steps
 from discreet.algebra.relations import Keep, PerPerson, Windowed
@@ -102,13 +102,20 @@ def test_an_empty_public_table_still_has_one_total():
 def test_rows_are_numbered_by_the_asked_order_then_by_ids():
     rows = visits()
     by_day = (Order(rows.field(DAY)),)
-    assert column(Windowed(rows, (window(Place.ROW_NUMBER, order=by_day),))) == [2, 4, 3, 1]  # NULL last, ties by rank
-    assert column(Windowed(rows, (window(Place.ROW_NUMBER),))) == [1, 2, 3, 4]
+    assert column(Windowed(rows, (window(RowFunction.ROW_NUMBER, order=by_day),))) == [
+        2,
+        4,
+        3,
+        1,
+    ]  # NULL last, ties by rank
+    assert column(Windowed(rows, (window(RowFunction.ROW_NUMBER),))) == [1, 2, 3, 4]
 
 
 def test_nulls_come_last_in_a_falling_order_too():
     rows = visits()
-    assert column(Windowed(rows, (window(Place.ROW_NUMBER, order=(Order(rows.field(COST), falling=True),)),))) == [
+    assert column(
+        Windowed(rows, (window(RowFunction.ROW_NUMBER, order=(Order(rows.field(COST), falling=True),)),))
+    ) == [
         3,
         2,
         4,
@@ -119,29 +126,31 @@ def test_nulls_come_last_in_a_falling_order_too():
 def test_ranks_are_of_peers():
     rows = visits()
     by_ward = (Order(rows.field(WARD)),)
-    both = Windowed(rows, (window(Place.RANK, order=by_ward), window(Place.DENSE_RANK, order=by_ward)))
+    both = Windowed(rows, (window(RowFunction.RANK, order=by_ward), window(RowFunction.DENSE_RANK, order=by_ward)))
     assert column(both, at=-2) == [1, 3, 1, 4]
     assert column(both) == [1, 2, 1, 3]
-    assert column(Windowed(rows, (window(Place.RANK),))) == [1, 1, 1, 1]
+    assert column(Windowed(rows, (window(RowFunction.RANK),))) == [1, 1, 1, 1]
 
 
 def test_tiles_at_the_front_are_larger():
     rows = visits()
-    assert column(Windowed(rows, (window(Place.NTILE, offset=3),))) == [1, 1, 2, 3]
-    assert column(Windowed(rows, (window(Place.NTILE, offset=9),))) == [1, 2, 3, 4]
+    assert column(Windowed(rows, (window(RowFunction.NTILE, offset=3),))) == [1, 1, 2, 3]
+    assert column(Windowed(rows, (window(RowFunction.NTILE, offset=9),))) == [1, 2, 3, 4]
 
 
 def test_other_rows_values_are_found_by_place():
     rows = visits()
     cost = rows.field(COST)
-    assert column(Windowed(rows, (window(Place.LAG, value=cost, offset=1),))) == [None, 1.0, 2.0, None]
-    assert column(Windowed(rows, (window(Place.LEAD, value=cost, offset=2),))) == [None, 4.0, None, None]
-    assert column(Windowed(rows, (window(Place.FIRST, value=cost, order=(Order(rows.field(DAY)),)),))) == [4.0] * 4
+    assert column(Windowed(rows, (window(RowFunction.LAG, value=cost, offset=1),))) == [None, 1.0, 2.0, None]
+    assert column(Windowed(rows, (window(RowFunction.LEAD, value=cost, offset=2),))) == [None, 4.0, None, None]
+    assert (
+        column(Windowed(rows, (window(RowFunction.FIRST, value=cost, order=(Order(rows.field(DAY)),)),))) == [4.0] * 4
+    )
 
 
 def test_partitions_are_within_the_person():
     rows = visits()
-    numbered = Windowed(rows, (window(Place.ROW_NUMBER, partition=(rows.field(WARD),)),))
+    numbered = Windowed(rows, (window(RowFunction.ROW_NUMBER, partition=(rows.field(WARD),)),))
     assert column(numbered, 1) == [1, 1, 2, 1]
     assert column(numbered, 3) == [1, 1]
 

@@ -5,7 +5,7 @@ from collections import Counter
 from datetime import date
 from fractions import Fraction
 
-from discreet.algebra.aggregates import Aggregate, Fold, Order, Place
+from discreet.algebra.aggregates import Aggregate, Fold, Order, RowFunction
 from discreet.algebra.expressions import call
 from discreet.algebra.grid_steps import Steps
 from discreet.algebra.query import Key, Kind, Limits, Measure, Query
@@ -52,7 +52,7 @@ def test_without_a_cut_undeclared_keys_are_groups_like_others():
 
 def test_undeclared_keys_are_dropped_before_the_cut():
     rows = visits()
-    reverse = Windowed(rows, (window(Place.ROW_NUMBER, order=(Order(rows.field(DAY)),)),))
+    reverse = Windowed(rows, (window(RowFunction.ROW_NUMBER, order=(Order(rows.field(DAY)),)),))
     asked = query(reverse, keys=(Key(rows.field(WARD), ("B",)),), rows=1)
     assert ORACLE.contribution(asked, 1) == [{("B",): [1]}]
     assert ORACLE.contribution(asked, 3) == [{}]

@@ -116,7 +116,7 @@ def test_a_left_join_from_the_unique_side_meets_every_row():
 
 def test_the_further_condition_sees_both_sides():
     rows, people = visits(), table("people")
-    on = call("lt", whole(10), call("add_int", people.field(1).__class__(6, people.field(1).facts), whole(0)))
+    on = call("lt", whole(10), call("add_int", people.field(1).__class__(6, people.field(1).properties), whole(0)))
     joined = Join(rows, people, How.LEFT, (), on)
     assert column(joined, 1) == [40] * 4
     assert column(joined, 2) == [None]
@@ -143,7 +143,7 @@ def test_without_keys_public_rows_are_numbered_among_all():
 
 def test_the_number_is_taken_before_the_further_condition():
     rows, wards = visits(), table("wards")
-    second = equal(wards.field(1).__class__(6, wards.field(1).facts), whole(2))
+    second = equal(wards.field(1).__class__(6, wards.field(1).properties), whole(2))
     joined = Join(rows, wards, How.INNER, ((rows.field(WARD), wards.field(0)),), second, 1)
     assert shown(joined, 1) == []
 
@@ -183,7 +183,7 @@ def test_a_mark_looks_at_one_person_only():
 
 def test_a_mark_over_a_public_table_sees_as_many_rows_as_the_fan_out_says():
     rows, wards = visits(), table("wards")
-    on = equal(wards.field(1).__class__(6, wards.field(1).facts), whole(2))
+    on = equal(wards.field(1).__class__(6, wards.field(1).properties), whole(2))
     keys = ((rows.field(WARD), wards.field(0)),)
     assert column(Mark(rows, wards, keys, on, 1), 1) == [False] * 4
     assert column(Mark(rows, wards, keys, on, 2), 1) == [True, False, True, False]
@@ -191,7 +191,7 @@ def test_a_mark_over_a_public_table_sees_as_many_rows_as_the_fan_out_says():
 
 def test_public_rows_are_marked_by_all_public_rows():
     wards = table("wards")
-    on = equal(wards.field(1).__class__(3, wards.field(1).facts), whole(2))
+    on = equal(wards.field(1).__class__(3, wards.field(1).properties), whole(2))
     assert column(Mark(wards, wards, ((wards.field(0), wards.field(0)),), on, 1), None) == [True, True, False, False]
 
 

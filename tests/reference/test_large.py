@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 
-from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place, Window
+from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, RowFunction, Window
 from discreet.algebra.query import Key, Kind, Limits, Measure, Query
 from discreet.algebra.relations import How, Join, PerPerson, Scan, Windowed
 from discreet.algebra.table_scan import scan
@@ -97,7 +97,7 @@ def windowed_pairs(catalog):
     rows = Windowed(
         pairs,
         (
-            Window(Place.ROW_NUMBER, None, 0, (), order, None),
+            Window(RowFunction.ROW_NUMBER, None, 0, (), order, None),
             Window(running, None, 0, (pairs.field(1),), order[:1], Frame(-3, 0)),
         ),
     )

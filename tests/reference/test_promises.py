@@ -1,4 +1,4 @@
-"""Facts, sizes and limits that the algebra derives, held against what the interpreter computes; no engine is needed."""
+"""ValueProperties, sizes and limits that the algebra derives, held against what the interpreter computes; no engine is needed."""
 
 from tests.reference.comparing import SALT, sizes_of, world_of
 from tests.reference.interpreter import Interpreter
@@ -17,7 +17,7 @@ def queries(seed, each):
     return oracle, [drawn.draw() for _ in range(each)]
 
 
-def broken_facts(seeds, each):
+def broken_properties(seeds, each):
     """Rows and values outside of what is public about them, in random questions."""
     broken = []
     for seed in seeds:
@@ -40,7 +40,7 @@ def beyond_limits(seeds, each):
 
 
 def test_no_row_or_value_is_outside_of_what_is_public_about_it():
-    assert broken_facts(range(WORLDS), EACH) == []
+    assert broken_properties(range(WORLDS), EACH) == []
 
 
 def test_nobody_counts_for_more_than_the_limits_say():

@@ -188,7 +188,7 @@ def shape(relation):
 
 
 def _window(window):
-    what = getattr(window.what, "value", window.what)
+    what = getattr(window.operation, "value", window.operation)
     return (str(what), len(window.partition), len(window.order))
 
 

@@ -25,7 +25,7 @@ def _noisy(query, priced, rows):
     by_key = groups(rows)
     keys = sorted(people(rows), key=repr) if priced.selection else every_key(query, priced.keys)
     arrays = tuple(
-        pa.array([key[at] for key in keys], ARROW[query.keys[index].expression.facts.type])
+        pa.array([key[at] for key in keys], ARROW[query.keys[index].expression.properties.type])
         for at, index in enumerate(priced.keys)
     )
     measures = []

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from discreet.algebra.expressions import Expression
 from discreet.algebra.grid_steps import Steps
-from discreet.algebra.value_properties import AS_READ, Bounds, Facts, Reach
+from discreet.algebra.value_properties import AS_READ, Bounds, Reach, ValueProperties
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
 
@@ -55,11 +55,11 @@ class Aggregate:
     steps: Steps | None = None
 
     def __post_init__(self) -> None:
-        kind = None if self.value is None else self.value.facts.type
+        kind = None if self.value is None else self.value.properties.type
         summed = self.fold in (Fold.SUM, Fold.AVERAGE)
         if (
             (kind is None) != (self.fold is Fold.ROWS)
-            or (self.where is not None and self.where.facts.type is not Type.BOOLEAN)
+            or (self.where is not None and self.where.properties.type is not Type.BOOLEAN)
             or (self.fold in (Fold.ANY, Fold.EVERY) and kind is not Type.BOOLEAN)
             or (summed and kind not in (Type.INTEGER, Type.REAL))
         ):
@@ -74,30 +74,32 @@ class Aggregate:
     def parts(self) -> Iterator[Expression]:
         return (part for part in (self.value, self.where) if part is not None)
 
-    def facts(self, most: int, *, grouped: bool) -> Facts:
+    def properties(self, most: int, *, grouped: bool) -> ValueProperties:
         """What is public about the result over at most `most` rows; a group has at least one."""
         if self.fold in (Fold.ROWS, Fold.PRESENT, Fold.DISTINCT):
             least = 1 if grouped and self.fold is Fold.ROWS and self.where is None else 0
-            return Facts(type=Type.INTEGER, low=Fraction(least), high=Fraction(most), nullable=False)
+            return ValueProperties(type=Type.INTEGER, low=Fraction(least), high=Fraction(most), nullable=False)
         value = self.value
         assert value is not None  # noqa: S101  checked on construction
         if self.fold in (Fold.LEAST, Fold.LARGEST):
-            return replace(value.facts, nullable=True, person=False, numbering=False, origin=None)
+            return replace(value.properties, nullable=True, person=False, numbering=False, origin=None)
         if self.fold in (Fold.ANY, Fold.EVERY):
-            return Facts(type=Type.BOOLEAN, nullable=True)
-        low, high = self._ends(value.facts)
+            return ValueProperties(type=Type.BOOLEAN, nullable=True)
+        low, high = self._ends(value.properties)
         if self.fold is Fold.AVERAGE:
             low, high = _as_doubles(low, high)
-            return Facts(type=Type.REAL, low=low, high=high, reach=_wider(value.facts.reach))
-        kind = value.facts.type
+            return ValueProperties(type=Type.REAL, low=low, high=high, reach=_wider(value.properties.reach))
+        kind = value.properties.type
         low, high = _summed(low, high, most)
         if kind is Type.REAL:
             low, high = _as_doubles(low, high)
-        return Facts(type=kind, low=low, high=high, reach=_wider(value.facts.reach) if kind is Type.REAL else None)
+        return ValueProperties(
+            type=kind, low=low, high=high, reach=_wider(value.properties.reach) if kind is Type.REAL else None
+        )
 
-    def _ends(self, facts: Facts) -> Bounds:
+    def _ends(self, properties: ValueProperties) -> Bounds:
         return (
-            facts.bounds
+            properties.bounds
             if self.steps is None
             else (self.steps.low * self.steps.step, self.steps.high * self.steps.step)
         )
@@ -123,7 +125,7 @@ def _summed(low: Fraction | None, high: Fraction | None, most: int) -> Bounds:
     return (None if low is None else min(low, low * most)), (None if high is None else max(high, high * most))
 
 
-class Place(Enum):
+class RowFunction(Enum):
     """Windows that give a place or another row's value."""
 
     ROW_NUMBER = "row_number"
@@ -136,7 +138,9 @@ class Place(Enum):
     LAST = "last_value"
 
 
-BY_POSITION = frozenset({Place.ROW_NUMBER, Place.NTILE, Place.LAG, Place.LEAD, Place.FIRST, Place.LAST})
+BY_POSITION = frozenset(
+    {RowFunction.ROW_NUMBER, RowFunction.NTILE, RowFunction.LAG, RowFunction.LEAD, RowFunction.FIRST, RowFunction.LAST}
+)
 """These need a total order: what was asked, then the ids."""
 
 
@@ -164,7 +168,7 @@ class Window:
     this one where there is an order, or over a frame.
     """
 
-    what: Place | Aggregate
+    operation: RowFunction | Aggregate
     value: Expression | None
     offset: int
     partition: tuple[Expression, ...]
@@ -172,22 +176,22 @@ class Window:
     frame: Frame | None
 
     def __post_init__(self) -> None:
-        valued = self.what in (Place.LAG, Place.LEAD, Place.FIRST, Place.LAST)
+        valued = self.operation in (RowFunction.LAG, RowFunction.LEAD, RowFunction.FIRST, RowFunction.LAST)
         if valued != (self.value is not None):
             message = "a window has a value exactly where it shows another row's"
             raise ValueError(message)
-        if self.what is Place.NTILE and not 1 <= self.offset <= MOST_TILES:
+        if self.operation is RowFunction.NTILE and not 1 <= self.offset <= MOST_TILES:
             raise NotAllowed("NTILE takes a whole number from 1 to 1,000.", next_step="Write NTILE(4).")
-        if self.what in (Place.LAG, Place.LEAD) and not 0 <= self.offset <= MOST_TILES:
+        if self.operation in (RowFunction.LAG, RowFunction.LEAD) and not 0 <= self.offset <= MOST_TILES:
             raise NotAllowed("LAG and LEAD take a small whole number.", next_step="Write LAG(x) or LAG(x, 2).")
-        if self.frame is not None and not isinstance(self.what, Aggregate):
+        if self.frame is not None and not isinstance(self.operation, Aggregate):
             raise NotAllowed("Only aggregates take a frame.", next_step="Leave the frame out.")
-        if isinstance(self.what, Aggregate) and self.what.fold is Fold.DISTINCT:
+        if isinstance(self.operation, Aggregate) and self.operation.fold is Fold.DISTINCT:
             raise NotAllowed("COUNT(DISTINCT) cannot be taken over a window.", next_step="Group by the person instead.")
 
     @property
     def parts(self) -> Iterator[Expression]:
-        yield from self.what.parts if isinstance(self.what, Aggregate) else ()
+        yield from self.operation.parts if isinstance(self.operation, Aggregate) else ()
         yield from (self.value,) if self.value is not None else ()
         yield from self.partition
         yield from (key.by for key in self.order)
@@ -195,16 +199,20 @@ class Window:
     @property
     def is_by_position(self) -> bool:
         """Whether ties in the asked order must be broken."""
-        return self.what in BY_POSITION or self.frame is not None
+        return self.operation in BY_POSITION or self.frame is not None
 
-    def facts(self, most: int, *, owned: bool) -> Facts:
+    def properties(self, most: int, *, owned: bool) -> ValueProperties:
         """What is public about the result."""
-        if isinstance(self.what, Aggregate):
-            return self.what.facts(most, grouped=self.frame is None)
+        if isinstance(self.operation, Aggregate):
+            return self.operation.properties(most, grouped=self.frame is None)
         if self.value is not None:
             return replace(
-                self.value.facts, nullable=True, numbering=False, origin=None, person=self.value.facts.person and owned
+                self.value.properties,
+                nullable=True,
+                numbering=False,
+                origin=None,
+                person=self.value.properties.person and owned,
             )
-        high = Fraction(self.offset if self.what is Place.NTILE else most)
-        numbering = self.what is Place.ROW_NUMBER and owned and not self.partition
-        return Facts(type=Type.INTEGER, low=Fraction(1), high=high, nullable=False, numbering=numbering)
+        high = Fraction(self.offset if self.operation is RowFunction.NTILE else most)
+        numbering = self.operation is RowFunction.ROW_NUMBER and owned and not self.partition
+        return ValueProperties(type=Type.INTEGER, low=Fraction(1), high=high, nullable=False, numbering=numbering)

@@ -1,7 +1,7 @@
 """Canonical serialisation: a query as JSON that depends on its meaning alone, not on text, parser, engine or Python version.
 
 Columns are places in the tree, constants [type, text] (reals in hexadecimal), functions names with versions; what is charged for depends
-on the facts of the tables as well, so they stand in the scans. Format 2; format 1 hashed engine text.
+on the properties of the tables as well, so they stand in the scans. Format 2; format 1 hashed engine text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import TypeAlias
 
-from discreet.algebra.aggregates import Aggregate, Frame, Order, Place, Window
+from discreet.algebra.aggregates import Aggregate, Frame, Order, RowFunction, Window
 from discreet.algebra.expressions import Call, Expression, Field, Literal
 from discreet.algebra.grid_steps import Steps
 from discreet.algebra.query import Key, Limits, Measure, Query
@@ -103,7 +103,7 @@ def _aggregate(aggregate: Aggregate) -> Json:
 
 
 def _window(window: Window) -> Json:
-    what: Json = window.what.value if isinstance(window.what, Place) else _aggregate(window.what)
+    what: Json = window.operation.value if isinstance(window.operation, RowFunction) else _aggregate(window.operation)
     order: list[Json] = [_order(key) for key in window.order]
     partition: list[Json] = [expression_tree(part) for part in window.partition]
     return [what, _optional(window.value), window.offset, partition, order, _frame(window.frame)]

@@ -1,4 +1,4 @@
-"""Expressions: a column, a constant, a call of a registered function. Immutable, typed, with facts derived on construction."""
+"""Expressions: a column, a constant, a call of a registered function. Immutable, typed, with properties derived on construction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from discreet.algebra.registry import Function, Nulls, function
-from discreet.algebra.value_properties import AS_READ, FURTHEST, LARGEST_INTEGER, Facts, Origin, Value
+from discreet.algebra.value_properties import AS_READ, FURTHEST, LARGEST_INTEGER, Origin, Value, ValueProperties
 from discreet.catalog import Type
 from discreet.catalog.timestamps import place_of
 from discreet.errors import NotAllowed, TooLarge
@@ -23,7 +23,7 @@ class Field:
     """A column of the relation that the expression is computed over, by its position there."""
 
     at: int
-    facts: Facts = field(compare=False, repr=False)
+    properties: ValueProperties = field(compare=False, repr=False)
 
     calls = 0
     depth = 0
@@ -35,7 +35,7 @@ class Literal:
 
     type: Type
     value: Value | None
-    facts: Facts = field(init=False, compare=False, repr=False)
+    properties: ValueProperties = field(init=False, compare=False, repr=False)
 
     calls = 0
     depth = 0
@@ -45,7 +45,7 @@ class Literal:
             raise NotAllowed(
                 "A constant is out of range.", next_step="Write a smaller number, or a date in years 1 to 9999."
             )
-        object.__setattr__(self, "facts", _literal_facts(self.type, self.value))
+        object.__setattr__(self, "properties", _literal_properties(self.type, self.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Call:
 
     function: Function
     args: tuple[Expression, ...]
-    facts: Facts = field(init=False, compare=False, repr=False)
+    properties: ValueProperties = field(init=False, compare=False, repr=False)
     calls: int = field(init=False, compare=False, repr=False)
     depth: int = field(init=False, compare=False, repr=False)
 
@@ -64,7 +64,7 @@ class Call:
             raise TooLarge("An expression is too long or nested too deeply.", next_step="Say it in fewer steps.")
         object.__setattr__(self, "calls", calls)
         object.__setattr__(self, "depth", depth)
-        object.__setattr__(self, "facts", _call_facts(self.function, self.args))
+        object.__setattr__(self, "properties", _call_properties(self.function, self.args))
 
 
 Expression: TypeAlias = Field | Literal | Call
@@ -73,7 +73,7 @@ Expression: TypeAlias = Field | Literal | Call
 def call(name: str, *args: Expression) -> Expression:
     """The function's call; brought back into range where magnitudes have grown too far for the doubles."""
     made = Call(function(name), args)
-    reach = made.facts.reach
+    reach = made.properties.reach
     if reach is not None and (reach.large > FURTHEST or reach.fine > FURTHEST):
         return Call(function("within"), (made,))
     return made
@@ -91,7 +91,7 @@ def fields_of(expression: Expression) -> Iterator[Field]:
 def moved(expression: Expression, by: int) -> Expression:
     """The same with every column `by` places further on, as the right side of a join sees it."""
     if isinstance(expression, Field):
-        return Field(expression.at + by, expression.facts)
+        return Field(expression.at + by, expression.properties)
     if isinstance(expression, Call):
         return Call(expression.function, tuple(moved(arg, by) for arg in expression.args))
     return expression
@@ -140,13 +140,13 @@ def _is_canonical(kind: Type, value: Value) -> bool:
     return type(value) is bool
 
 
-def _literal_facts(kind: Type, value: Value | None) -> Facts:
+def _literal_properties(kind: Type, value: Value | None) -> ValueProperties:
     low = high = None
     if isinstance(value, date):
         low = high = Fraction(place_of(value))
     elif isinstance(value, int | float) and not isinstance(value, bool):
         low = high = Fraction(value)
-    return Facts(
+    return ValueProperties(
         type=kind,
         low=low,
         high=high,
@@ -157,9 +157,9 @@ def _literal_facts(kind: Type, value: Value | None) -> Facts:
     )
 
 
-def _call_facts(made: Function, args: tuple[Expression, ...]) -> Facts:
-    facts = [arg.facts for arg in args]
-    result = made.signature.result([fact.type for fact in facts])
+def _call_properties(made: Function, args: tuple[Expression, ...]) -> ValueProperties:
+    properties = [arg.properties for arg in args]
+    result = made.signature.result([fact.type for fact in properties])
     if result is None:
         raise NotAllowed(
             f"{made.spelled[0]} does not take values of these types.", next_step=f"It is used as {made.signature.says}."
@@ -167,8 +167,8 @@ def _call_facts(made: Function, args: tuple[Expression, ...]) -> Facts:
     refusal = made.accepts(args) if made.accepts is not None else None
     if refusal is not None:
         raise NotAllowed(refusal, next_step="See the list of functions in the documentation of SQL.")
-    nullable = made.nulls is Nulls.MAYBE or (made.nulls is Nulls.IF_ANY and any(fact.nullable for fact in facts))
-    derived = made.facts(facts, result)
+    nullable = made.nulls is Nulls.MAYBE or (made.nulls is Nulls.IF_ANY and any(fact.nullable for fact in properties))
+    derived = made.properties(properties, result)
     return replace(
         derived, nullable=nullable if made.nulls is not Nulls.RULE else derived.nullable, origin=_origin(made, args)
     )
@@ -177,12 +177,12 @@ def _call_facts(made: Function, args: tuple[Expression, ...]) -> Facts:
 def _origin(made: Function, args: tuple[Expression, ...]) -> Origin | None:
     """The one public relation that all columns come from, if there is one."""
     reading = [arg for arg in args if next(fields_of(arg), None) is not None]
-    origins = [arg.facts.origin for arg in reading if arg.facts.origin is not None]
+    origins = [arg.properties.origin for arg in reading if arg.properties.origin is not None]
     if (
         not origins
         or len(origins) < len(reading)
         or any(origin.relation is not origins[0].relation for origin in origins)
     ):
         return None
-    parts = tuple(arg.facts.origin.expression if arg.facts.origin is not None else arg for arg in args)
+    parts = tuple(arg.properties.origin.expression if arg.properties.origin is not None else arg for arg in args)
     return Origin(origins[0].relation, Call(made, parts), any(origin.outer for origin in origins))

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.algebra.value_properties import Facts
+from discreet.algebra.value_properties import ValueProperties
 from discreet.catalog import Type
 from discreet.catalog.declarations import LARGEST_STEP
 from discreet.core.exact import power_of_two_below
@@ -31,25 +31,25 @@ def nearest(value: Fraction) -> int:
     return math.floor(value + Fraction(1, 2))
 
 
-def steps_for(facts: Facts, stored: Fraction | None = None, *, name: str | None = None) -> Steps:
+def steps_for(properties: ValueProperties, stored: Fraction | None = None, *, name: str | None = None) -> Steps:
     """The grid of a bounded value: the stored one of its column, whole numbers and days by ones, or a 2**-20th of the range.
 
     `name` is how the query calls the value, for the refusal of one without bounds.
     """
-    low, high = facts.low, facts.high
-    if facts.type is Type.BOOLEAN:
+    low, high = properties.low, properties.high
+    if properties.type is Type.BOOLEAN:
         return Steps(Fraction(1), 0, 1)
-    if facts.type is Type.TIMESTAMP:
+    if properties.type is Type.TIMESTAMP:
         raise NotAllowed(
             "Timestamps are neither added up nor ordered across people.",
             next_step="Take it of CAST(t AS DATE), of EXTRACT(hour FROM t), or of DATE_DIFF('minute', TIMESTAMP '2024-01-01 00:00:00', t).",
         )
-    if facts.type is Type.TEXT or low is None or high is None or max(abs(low), abs(high)) > _FURTHEST_END:
+    if properties.type is Type.TEXT or low is None or high is None or max(abs(low), abs(high)) > _FURTHEST_END:
         raise _unbounded(name)
     if stored is not None:
         return Steps(stored, nearest(low / stored), nearest(high / stored))
     step = power_of_two_below((high - low) / _FINEST) if high > low else Fraction(1)
-    if facts.type in (Type.INTEGER, Type.DATE):
+    if properties.type in (Type.INTEGER, Type.DATE):
         step = max(step, Fraction(1))
     first, last = nearest(low / step), nearest(high / step)
     if max(abs(first), abs(last)) > LARGEST_STEP:

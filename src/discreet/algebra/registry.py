@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
-from discreet.algebra.value_properties import Facts
+from discreet.algebra.value_properties import ValueProperties
 from discreet.catalog import Type
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Nulls(Enum):
     IF_ANY = "if any argument is"
     MAYBE = "where any argument is, or the result is undefined"
     NEVER = "never"
-    RULE = "as its facts say"
+    RULE = "as its properties say"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class Effort:
 class Function:
     """What is known of one function or operator.
 
-    `spelled` is how SQL writes it. `facts` derives bounds, values, lengths and magnitudes of the result from those of the arguments.
+    `spelled` is how SQL writes it. `properties` derives bounds, values, lengths and magnitudes of the result from those of the arguments.
     `accepts` says why arguments are refused that have the right types (a pattern that is no constant), or None. Each template of `engines`
     is total, gives NULL where the result is undefined, and canonical values from canonical values. `effort` is how long one call can take.
     """
@@ -93,7 +93,7 @@ class Function:
     spelled: tuple[str, ...]
     signature: Signature
     nulls: Nulls
-    facts: Callable[[Sequence[Facts], Type], Facts]
+    properties: Callable[[Sequence[ValueProperties], Type], ValueProperties]
     accepts: Callable[[Sequence[Expression]], str | None] | None
     effort: Effort
     engines: Mapping[str, Template | None]

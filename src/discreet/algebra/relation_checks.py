@@ -19,7 +19,7 @@ def check_reads(rows: Relation, *expressions: Expression) -> None:
     """Expressions read columns that are there, as they are there."""
     for expression in expressions:
         for part in fields_of(expression):
-            if part.at >= len(rows.columns) or part.facts != rows.columns[part.at].facts:
+            if part.at >= len(rows.columns) or part.properties != rows.columns[part.at].properties:
                 raise out_of_place()
 
 
@@ -33,7 +33,7 @@ def check_keys(left: Relation, right: Relation, keys: Sequence[tuple[Expression,
     for ours, theirs in keys:
         check_reads(left, ours)
         check_reads(right, theirs)
-        if ours.facts.type is not theirs.facts.type:
+        if ours.properties.type is not theirs.properties.type:
             raise NotAllowed("The types of the question do not fit together.", next_step="Compare like with like.")
 
 
@@ -49,18 +49,22 @@ def check_same_people(*relations: Relation) -> None:
 def joined_columns(relation: Relation, *, outer: bool, meets_people: bool, meets_one: bool) -> tuple[Column, ...]:
     """The columns of one side of a join: NULL where the side is missing, public if they are, and numbering rows no longer.
 
-    A side whose rows meet one row at most keeps its facts, so that columns can be joined to it while expressions over it are read.
+    A side whose rows meet one row at most keeps its properties, so that columns can be joined to it while expressions over it are read.
     """
     columns = []
     for at, column in enumerate(relation.columns):
-        facts = replace(column.facts, numbering=column.facts.numbering and meets_one and not outer)
+        properties = replace(column.properties, numbering=column.properties.numbering and meets_one and not outer)
         if relation.is_public and meets_people:
-            facts = replace(facts, origin=Origin(relation, relation.field(at), outer=False))
+            properties = replace(properties, origin=Origin(relation, relation.field(at), outer=False))
         if outer:
-            values = facts.values if facts.values is None or None in facts.values else (*facts.values, None)
-            origin = None if facts.origin is None else replace(facts.origin, outer=True)
-            facts = replace(facts, nullable=True, values=values, origin=origin)
-        columns.append(Column(facts, column.step, column.unique and meets_one and not outer))
+            values = (
+                properties.values
+                if properties.values is None or None in properties.values
+                else (*properties.values, None)
+            )
+            origin = None if properties.origin is None else replace(properties.origin, outer=True)
+            properties = replace(properties, nullable=True, values=values, origin=origin)
+        columns.append(Column(properties, column.step, column.unique and meets_one and not outer))
     return tuple(columns)
 
 
@@ -76,7 +80,12 @@ def most_by_number(condition: Expression) -> int | None:
     name, (left, right) = condition.function.name, condition.args
     if isinstance(left, Literal):
         left, right, name = right, left, {"ge": "le", "gt": "lt"}.get(name, "eq" if name == "eq" else "")
-    if not isinstance(left, Field) or not left.facts.numbering or not isinstance(right, Literal) or right.value is None:
+    if (
+        not isinstance(left, Field)
+        or not left.properties.numbering
+        or not isinstance(right, Literal)
+        or right.value is None
+    ):
         return None
     if name not in ("eq", "le", "lt") or type(right.value) is not int:
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 
-from discreet.algebra.value_properties import AS_READ, Facts, every_value
+from discreet.algebra.value_properties import AS_READ, ValueProperties, every_value
 from discreet.catalog import Column as Declared
 from discreet.catalog import Table, Type
 from discreet.catalog.timestamps import place_of
@@ -28,7 +28,7 @@ DEEPEST = 60
 class Column:
     """A column of a relation. `step` is the grid whose stored steps come along; `unique` that a stored number of its repeats does."""
 
-    facts: Facts
+    properties: ValueProperties
     step: Fraction | None = None
     unique: bool = False
 
@@ -43,7 +43,7 @@ class Shape:
     """
 
     columns: tuple[Column, ...]
-    person: Facts | None
+    person: ValueProperties | None
     ids: tuple[Type, ...]
     most_rows: int
     fan_out: int = 1
@@ -75,30 +75,33 @@ class Shape:
             raise TooLarge("A join of public tables would be too large.", next_step="Join them on a key.")
 
 
-def hull(several: Sequence[Facts]) -> Facts:
+def hull(several: Sequence[ValueProperties]) -> ValueProperties:
     """What holds for all of them."""
     bounded = [
-        facts for facts in several if facts.values != (None,)
+        properties for properties in several if properties.values != (None,)
     ]  # a written NULL bounds nothing, and needs no bound
-    lows, highs = [facts.low for facts in bounded] or [None], [facts.high for facts in bounded] or [None]
-    lengths = [facts.longest for facts in several if facts.longest is not None]
-    reaches = [facts.reach for facts in several if facts.reach is not None]
+    lows, highs = (
+        [properties.low for properties in bounded] or [None],
+        [properties.high for properties in bounded] or [None],
+    )
+    lengths = [properties.longest for properties in several if properties.longest is not None]
+    reaches = [properties.reach for properties in several if properties.reach is not None]
     values = None
-    if any(facts.values is not None for facts in several):
-        known = [every_value(facts) for facts in several]
+    if any(properties.values is not None for properties in several):
+        known = [every_value(properties) for properties in several]
         if not any(part is None for part in known):
             values = tuple(dict.fromkeys(value for part in known for value in part or ()))
-    return Facts(
+    return ValueProperties(
         type=several[0].type,
         low=None if None in lows else min(low for low in lows if low is not None),
         high=None if None in highs else max(high for high in highs if high is not None),
         values=values,
-        nullable=any(facts.nullable for facts in several),
+        nullable=any(properties.nullable for properties in several),
         longest=max(lengths) if lengths else None,
         reach=replace(reaches[0], large=max(r.large for r in reaches), fine=max(r.fine for r in reaches))
         if reaches
         else None,
-        person=all(facts.person for facts in several),
+        person=all(properties.person for properties in several),
     )
 
 
@@ -113,7 +116,7 @@ def declared_column(column: Declared, table: Table, *, unique: bool) -> Column:
         low, high = Fraction(place_of(column.lower)), Fraction(place_of(column.upper))
     person = table.unit is not None and not table.unit.path and table.own_column == column.name
     values = column.values
-    facts = Facts(
+    properties = ValueProperties(
         type=column.type,
         low=low,
         high=high,
@@ -123,8 +126,8 @@ def declared_column(column: Declared, table: Table, *, unique: bool) -> Column:
         reach=AS_READ if column.type is Type.REAL else None,
         person=person,
     )
-    listed = every_value(facts) if column.nullable and facts.values is None else None
+    listed = every_value(properties) if column.nullable and properties.values is None else None
     if listed is not None:
-        facts = replace(facts, values=(*listed, None))
+        properties = replace(properties, values=(*listed, None))
     step = column.grid_step if column.is_bounded_number and not table.is_public else None
-    return Column(facts, step, unique)
+    return Column(properties, step, unique)

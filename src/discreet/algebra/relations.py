@@ -26,7 +26,7 @@ from discreet.algebra.relation_checks import (
     out_of_place,
 )
 from discreet.algebra.relation_shape import Column, Shape, declared_column, hull
-from discreet.algebra.value_properties import Facts
+from discreet.algebra.value_properties import ValueProperties
 from discreet.catalog import Table, Type
 from discreet.errors import NotAllowed
 
@@ -45,7 +45,7 @@ class _Relation:
 
     def field(self, at: int) -> Field:
         """The column at a position, as an expression over this relation."""
-        return Field(at, self.shape.columns[at].facts)
+        return Field(at, self.shape.columns[at].properties)
 
     def _set(self, shape: Shape, *parts: Relation) -> None:
         nodes, depth = (
@@ -60,7 +60,7 @@ class Scan(_Relation):
     """The rows of a table: of the snapshot, where a person's rows are ranked and at most `most` are read; or of a public table of `size` rows."""
 
     table: Table
-    person: Facts | None = field(compare=False)
+    person: ValueProperties | None = field(compare=False)
     most: int | None
     unique: frozenset[str]
     """Columns that other tables refer to: a stored number tells a person's rows with one value apart."""
@@ -89,7 +89,7 @@ class Keep(_Relation):
 
     def __post_init__(self) -> None:
         check_reads(self.rows, self.condition)
-        if self.condition.facts.type is not Type.BOOLEAN:
+        if self.condition.properties.type is not Type.BOOLEAN:
             raise NotAllowed("A condition must be true or false.", next_step="Compare something: x > 0.")
         inner = self.rows.shape
         numbered = [n for n in map(most_by_number, conjuncts(self.condition)) if n is not None]
@@ -109,7 +109,7 @@ class Compute(_Relation):
         self._set(replace(self.rows.shape, columns=tuple(map(self._column, self.expressions))), self.rows)
 
     def _column(self, expression: Expression) -> Column:
-        return self.rows.columns[expression.at] if isinstance(expression, Field) else Column(expression.facts)
+        return self.rows.columns[expression.at] if isinstance(expression, Field) else Column(expression.properties)
 
 
 class How(Enum):
@@ -237,7 +237,7 @@ class Mark(_Relation):
             check_same_people(self.rows, self.others)
         elif any(not isinstance(key, Field) for _, key in self.keys):
             raise out_of_place()
-        mark = Column(Facts(type=Type.BOOLEAN, nullable=False))
+        mark = Column(ValueProperties(type=Type.BOOLEAN, nullable=False))
         fan_out, tried = 1, 1
         if a.person is not None and b.person is None:
             fan_out = tried = self.fan_out
@@ -267,15 +267,15 @@ class PerPerson(_Relation):
         check_distinct(sum(aggregate.fold is Fold.DISTINCT for aggregate in self.aggregates))
         check_reads(self.rows, *self.keys, *(part for aggregate in self.aggregates for part in aggregate.parts))
         owner = () if inner.person is None else (Column(replace(inner.person, person=True, nullable=False)),)
-        keys = tuple(Column(replace(key.facts, numbering=False)) for key in self.keys)
+        keys = tuple(Column(replace(key.properties, numbering=False)) for key in self.keys)
         grouped = bool(self.keys) or inner.person is not None
         most = inner.most_rows if inner.person is not None else inner.size
-        values = tuple(Column(aggregate.facts(most, grouped=grouped)) for aggregate in self.aggregates)
+        values = tuple(Column(aggregate.properties(most, grouped=grouped)) for aggregate in self.aggregates)
         self._set(
             replace(
                 inner,
                 columns=(*owner, *keys, *values),
-                ids=tuple(key.facts.type for key in self.keys),
+                ids=tuple(key.properties.type for key in self.keys),
                 most_rows=inner.most_rows if self.keys or inner.person is None else 1,
                 size=inner.size if self.keys else 1,
                 each_once=False,
@@ -295,7 +295,7 @@ class Windowed(_Relation):
         inner = self.rows.shape
         check_reads(self.rows, *(part for window in self.windows for part in window.parts))
         most = inner.most_rows if inner.person is not None else inner.size
-        new = tuple(Column(window.facts(most, owned=inner.person is not None)) for window in self.windows)
+        new = tuple(Column(window.properties(most, owned=inner.person is not None)) for window in self.windows)
         self._set(replace(inner, columns=(*inner.columns, *new)), self.rows)
 
 
@@ -312,14 +312,14 @@ class Stack(_Relation):
                 "Public and protected rows cannot be put together.", next_step="Union tables of the same kind."
             )
         check_same_people(*self.parts)
-        kinds = [[column.facts.type for column in shape.columns] for shape in shapes]
+        kinds = [[column.properties.type for column in shape.columns] for shape in shapes]
         if any(kind != kinds[0] for kind in kinds):
             raise NotAllowed(
                 "Both sides of UNION ALL need the same columns, of the same types.",
                 next_step="Select the same columns.",
             )
         columns = tuple(
-            Column(hull([column.facts for column in several]))
+            Column(hull([column.properties for column in several]))
             for several in zip(*(shape.columns for shape in shapes), strict=True)
         )
         most = sum(shape.most_rows for shape in shapes)

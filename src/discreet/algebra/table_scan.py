@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.algebra.relations import Scan
-from discreet.algebra.value_properties import AS_READ, Facts
+from discreet.algebra.value_properties import AS_READ, ValueProperties
 from discreet.catalog import Catalog, PrivacyUnit, Table, Type
 from discreet.core.loss import Neighbours
 
@@ -19,13 +19,13 @@ def scan(table: Table, catalog: Catalog, *, size: int = 0) -> Scan:
     return Scan(table, person, table.rows_kept, unique, 0, each_once)
 
 
-def _owner(table: Table, unit: PrivacyUnit, catalog: Catalog) -> Facts:
+def _owner(table: Table, unit: PrivacyUnit, catalog: Catalog) -> ValueProperties:
     """What is known of whom rows belong to: a number that nobody sees where each row is a person, else what the catalog declares of the ids."""
     if unit.is_row:
-        return Facts(type=Type.INTEGER, nullable=False, person=True)
+        return ValueProperties(type=Type.INTEGER, nullable=False, person=True)
     last = catalog.tables[unit.path[-1].table] if unit.path else table
     declared = last.columns[unit.column]
-    return Facts(
+    return ValueProperties(
         type=declared.type, nullable=False, person=True, longest=declared.max_length if declared.type is Type.TEXT else None,
         reach=AS_READ if declared.type is Type.REAL else None,
     )  # fmt: skip

@@ -54,8 +54,8 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """Public facts about values. NULL is outside of every fact but `nullable` and `values`.
+class ValueProperties:
+    """Public properties about values. NULL is outside of every fact but `nullable` and `values`.
 
     `low` and `high` are numbers, or for dates and timestamps what `moments.place_of` makes of them. `values` lists every value that may be a group, None
     among them where NULL is a group like others. `person` says that the value is NULL or the owner of the row; `numbering` that no two
@@ -102,17 +102,17 @@ def _rounded(end: Fraction, towards: type | object) -> Fraction | None:
     return towards(end / unit) * unit  # type: ignore[operator]
 
 
-def every_value(facts: Facts) -> tuple[Value | None, ...] | None:
+def every_value(properties: ValueProperties) -> tuple[Value | None, ...] | None:
     """Every value that may be a group, where that is public and short enough to list; None elsewhere."""
-    if facts.values is not None:
-        return facts.values
-    if facts.type is Type.BOOLEAN:
+    if properties.values is not None:
+        return properties.values
+    if properties.type is Type.BOOLEAN:
         return (False, True)
-    if facts.low is None or facts.high is None or facts.high - facts.low >= MOST_VALUES:
+    if properties.low is None or properties.high is None or properties.high - properties.low >= MOST_VALUES:
         return None
-    first, last = math.ceil(facts.low), math.floor(facts.high)
-    if facts.type is Type.INTEGER:
+    first, last = math.ceil(properties.low), math.floor(properties.high)
+    if properties.type is Type.INTEGER:
         return tuple(range(first, last + 1))
-    if facts.type is Type.DATE:
+    if properties.type is Type.DATE:
         return tuple(date.fromordinal(first) + timedelta(days) for days in range(last - first + 1))
     return None

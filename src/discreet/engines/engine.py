@@ -17,13 +17,13 @@ from discreet.catalog import Network, Type
 from discreet.engines.exact_rows import ExactRows
 from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.engines.tables.exact_tables import ExactTables, PartedTables
-from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.public_lookup import PublicLookup
 
 Points: TypeAlias = tuple[Type, Sequence[Value | None]]
 """Values of one column, which are public, and their type."""
 
 
-class Engine(PublicFacts, Protocol):
+class Engine(PublicLookup, Protocol):
     """A place where data is. It never sees a query's text, only its checked tree."""
 
     def bind(self, query: Query) -> None:

@@ -93,7 +93,7 @@ def _winners(
 def _typed(array: pa.Array, key: Key) -> pa.Array:
     """Keys keep the type that they were declared with: a cast would make True of 1."""
     whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    wanted = ARROW[key.expression.facts.type]
+    wanted = ARROW[key.expression.properties.type]
     if pa.types.is_string(whole.type) or pa.types.is_null(whole.type):
         whole = whole.cast(wanted)
     if whole.type != wanted:
@@ -103,7 +103,7 @@ def _typed(array: pa.Array, key: Key) -> pa.Array:
 
 
 def _declared(key: Key) -> pa.Array:
-    return pa.array(key.values or (), ARROW[key.expression.facts.type])
+    return pa.array(key.values or (), ARROW[key.expression.properties.type])
 
 
 # Where each group of the data stands in the answer; -1 where it is not shown

@@ -132,7 +132,7 @@ def _longest_cells(plan: Plan, view: View, known: dict[int, list[int]]) -> list[
 def _longest_key(key: Key) -> int:
     if key.values is not None:
         return max((_bytes(value) for value in key.values), default=0)
-    return key.expression.facts.longest or _NUMBER
+    return key.expression.properties.longest or _NUMBER
 
 
 def _cell(after: After, leaf: Callable[[After], int]) -> int:

@@ -19,9 +19,9 @@ def in_call(call: Call) -> float:
     """The most nanoseconds of a call, without its arguments'."""
     effort, signature = call.function.effort, call.function.signature
     rounds = (len(call.args) - len(signature.last)) // signature.repeats if signature.repeats else 1
-    lengths = [max(1, arg.facts.longest or 0) for arg in call.args if arg.facts.type is Type.TEXT]
+    lengths = [max(1, arg.properties.longest or 0) for arg in call.args if arg.properties.type is Type.TEXT]
     given = math.prod(lengths) if effort.is_product else sum(lengths)
-    return effort.fixed * max(1, rounds) + effort.letter * max(given, call.facts.longest or 0)
+    return effort.fixed * max(1, rounds) + effort.letter * max(given, call.properties.longest or 0)
 
 
 def in_expression(expression: Expression) -> float:

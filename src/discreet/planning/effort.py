@@ -168,7 +168,11 @@ def _calls(expression: Expression) -> float:
     """
     if not isinstance(expression, Call):
         return _CALL
-    texts = [part.facts for part in (expression, *expression.args) if part.facts.type is Type.TEXT]
-    letters = 0 if expression.facts.type is Type.BOOLEAN else max((facts.longest or 0 for facts in texts), default=0)
+    texts = [part.properties for part in (expression, *expression.args) if part.properties.type is Type.TEXT]
+    letters = (
+        0
+        if expression.properties.type is Type.BOOLEAN
+        else max((properties.longest or 0 for properties in texts), default=0)
+    )
     call = max(_TEXT if texts else _CALL, expression.function.effort.fixed / _COMMON)
     return call + letters * _LETTER + sum(map(_calls, expression.args))

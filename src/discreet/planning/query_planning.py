@@ -16,7 +16,7 @@ from discreet.ledger.charges.release_json import mechanism_to_json
 from discreet.planning.pricing import priced, selection_delta
 from discreet.planning.winner_selection import as_choice
 from discreet.postprocessing.plan import Plan
-from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.public_lookup import PublicLookup
 from discreet.sql.reader.queries import Reading, read_query
 from discreet.sql.reader.query_text import Parameters
 
@@ -24,7 +24,7 @@ from discreet.sql.reader.query_text import Parameters
 def plan_query(
     sql: str,
     catalog: Catalog,
-    facts: PublicFacts,
+    lookup: PublicLookup,
     *,
     epsilon: Number | None = None,
     delta: Number | None = None,
@@ -37,7 +37,7 @@ def plan_query(
     `epsilon` is the price of the whole query, `delta` what selecting groups may cost of it, `mechanism` laplace or gaussian;
     each may stand in OPTIONS instead. `parameters` stand for ? and :name, `today` for CURRENT_DATE.
     """
-    reading = read_query(sql, catalog, facts, parameters=parameters, today=today)
+    reading = read_query(sql, catalog, lookup, parameters=parameters, today=today)
     return at_price(reading, catalog, epsilon=epsilon, delta=delta, mechanism=mechanism)
 
 

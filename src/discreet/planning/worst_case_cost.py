@@ -120,7 +120,7 @@ def _window(window: Window, rows: int) -> float:
 
 def _sorting(expressions: Iterable[Expression]) -> float:
     """Expressions of one row, and the letters that are looked at when their values are sorted, grouped or compared."""
-    return sum(in_expression(part) + _LETTER * (part.facts.longest or 0) for part in expressions)
+    return sum(in_expression(part) + _LETTER * (part.properties.longest or 0) for part in expressions)
 
 
 def _owner(relation: Relation) -> float:
@@ -130,8 +130,8 @@ def _owner(relation: Relation) -> float:
 
 def _letters(relation: Relation, places: Iterable[int]) -> int:
     """The letters of one row: of its owner, and of its columns at these places."""
-    facts = [relation.shape.person, *(relation.columns[at].facts for at in places)]
-    return sum(part.longest or 0 for part in facts if part is not None)
+    properties = [relation.shape.person, *(relation.columns[at].properties for at in places)]
+    return sum(part.longest or 0 for part in properties if part is not None)
 
 
 def _read(expressions: Iterable[Expression]) -> set[int]:

@@ -144,7 +144,7 @@ def _quantile(cells: Cells, estimate: Estimate) -> Read:
     assert isinstance(mechanism, Quantile)  # noqa: S101  the plan has checked it
     step, (steps,) = float(mechanism.grid.step * measure.steps[0].step), measure.steps
     first = mechanism.candidates[0]
-    is_date = measure.values[0].facts.type is Type.DATE
+    is_date = measure.values[0].properties.type is Type.DATE
     offset = _EPOCH if is_date else 0
     least, most = (float(end * steps.step) - offset for end in (steps.low, steps.high))
     middle, low, high = (np.clip((cells.draws(index, draw) + first) * step - offset, least, most) for draw in range(3))
@@ -172,7 +172,7 @@ def _average(cells: Cells, estimate: Estimate) -> Read:
         fewest, most = cells.around(count, level)
         people = np.maximum(fewest, 1.0), np.maximum(most, 1.0)
         low, high = interval_arithmetic.over(cells.around(total, level), people)
-        half = 0.5 if measure.values[0].facts.type is Type.REAL or steps.step != 1 else 0.0  # values lie on a grid
+        half = 0.5 if measure.values[0].properties.type is Type.REAL or steps.step != 1 else 0.0  # values lie on a grid
         tiny = fewest < 1
         return allowed(np.where(tiny, -np.inf, low - half)), allowed(np.where(tiny, np.inf, high + half))
 

@@ -79,7 +79,7 @@ class Plan:
 def _check_values(key: Key) -> None:
     """Values are told apart by type too: True is not 1, and 1 is not 1.0."""
     values = [value for value in key.values or () if value is not None]
-    if any(type(value) is not _PYTHON[key.expression.facts.type] for value in values):
+    if any(type(value) is not _PYTHON[key.expression.properties.type] for value in values):
         message = "a declared value has another type than its key"
         raise ValueError(message)
     if len(set(key.values or ())) != len(key.values or ()):

@@ -21,7 +21,7 @@ from discreet.core.exact import read_count
 from discreet.errors import BadInput, NeedsValues, NotAllowed, UnknownName
 from discreet.sql.reader.contribution_options import limits_of, tightened
 from discreet.sql.reader.error_location import unknown_table
-from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.public_lookup import PublicLookup
 from discreet.sql.reader.queries import read_people
 from discreet.sql.reader.query_text import Parameters
 from discreet.sql.reader.reader_model import Rows
@@ -78,7 +78,7 @@ _STAND_INS: Mapping[Type, tuple[Value, ...]] = {
 def plan_rows(
     source: str,
     catalog: Catalog,
-    facts: PublicFacts,
+    lookup: PublicLookup,
     *,
     bins: Mapping[str, int] | None = None,
     found: Found | None = None,
@@ -93,12 +93,12 @@ def plan_rows(
     """
     table = _table_in(source, catalog)
     text = source if table is None else f"SELECT * FROM {table}"
-    rows, options, notes = read_people(text, catalog, facts, parameters=parameters, today=today)
+    rows, options, notes = read_people(text, catalog, lookup, parameters=parameters, today=today)
     if rows.relation.is_public:
         raise NotAllowed("These rows are public, and need no protection.", next_step="Look at the public file itself.")
     parts = [
         _present(*part) if part[0].name == required else part
-        for part in _parts_of(rows, facts, bins or {}, found or {})
+        for part in _parts_of(rows, lookup, bins or {}, found or {})
     ]
     limits = limits_of(rows.relation, options, catalog, has_keys=False)
     query = Query(
@@ -110,7 +110,7 @@ def plan_rows(
     return PeoplesRows(query, tuple(column for column, _ in parts), notes)
 
 
-def _parts_of(rows: Rows, facts: PublicFacts, bins: Mapping[str, int], found: Found) -> list[tuple[CodedColumn, Key]]:
+def _parts_of(rows: Rows, lookup: PublicLookup, bins: Mapping[str, int], found: Found) -> list[tuple[CodedColumn, Key]]:
     """What codes mean, and their key, for each column that does not name the person."""
     wanted = {name: at for at, name in enumerate(rows.names) if not _is_person(rows, at)}
     asked = _read_bins(bins, wanted)
@@ -122,7 +122,7 @@ def _parts_of(rows: Rows, facts: PublicFacts, bins: Mapping[str, int], found: Fo
     coded = {
         name: _found(name, rows, at, known[name.lower()])
         if name.lower() in known
-        else _coded(name, rows, at, facts, asked.get(name.lower()))
+        else _coded(name, rows, at, lookup, asked.get(name.lower()))
         for name, at in wanted.items()
     }
     missing = [name for name, part in coded.items() if part is None]
@@ -166,7 +166,7 @@ def _quoted(name: str) -> str:
 def _found(name: str, rows: Rows, at: int, values: tuple[Value | None, ...] | None) -> tuple[CodedColumn, Key] | None:
     """A column with the values that were found of it; rows with others count in no table."""
     field = rows.relation.field(at)
-    kind = field.facts.type
+    kind = field.properties.type
     held = _STAND_INS[kind] if values is None else tuple(_of_type(kind, value) for value in values)
     return (CodedColumn(name, held, is_ordered=kind in _NUMBERS), Key(field, held)) if held else None
 
@@ -179,7 +179,7 @@ def _of_type(kind: Type, value: Value | None) -> Value | None:
 
 
 def _is_person(rows: Rows, at: int) -> bool:
-    return at in rows.people or rows.relation.columns[at].facts.person
+    return at in rows.people or rows.relation.columns[at].properties.person
 
 
 def _read_bins(bins: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, int]:
@@ -195,14 +195,14 @@ def _read_bins(bins: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, 
     }
 
 
-def _coded(name: str, rows: Rows, at: int, facts: PublicFacts, bins: int | None) -> tuple[CodedColumn, Key] | None:
+def _coded(name: str, rows: Rows, at: int, lookup: PublicLookup, bins: int | None) -> tuple[CodedColumn, Key] | None:
     """A column's codes and its key; None where it has no public domain."""
     field = rows.relation.field(at)
-    kind, known = field.facts.type, values_of(field, facts)
-    is_declared = field.facts.values is not None
+    kind, known = field.properties.type, values_of(field, lookup)
+    is_declared = field.properties.values is not None
     if known is not None and bins is None and (len(known) <= MOST_VALUES or (is_declared and kind not in _NUMBERS)):
         return CodedColumn(name, known, is_ordered=kind in _NUMBERS), Key(field, known)
-    low, high = field.facts.low, field.facts.high
+    low, high = field.properties.low, field.properties.high
     if low is None or high is None or kind not in _NUMBERS or low == high:
         return None if known is None else (CodedColumn(name, known, is_ordered=kind in _NUMBERS), Key(field, known))
     declared = None if rows.table is None else rows.table.columns.get(name)
@@ -214,7 +214,7 @@ def _binned(
     name: str, field: Expression, low: Fraction, high: Fraction, count: int, *, has_null: bool
 ) -> tuple[CodedColumn, Key]:
     """Bins of equal width; the last one has its upper end."""
-    kind = field.facts.type
+    kind = field.properties.type
     value, ends = _as_real(field, low)
     if kind is not Type.REAL:
         high += 1  # whole numbers and days: the last one has its own unit, too
@@ -241,10 +241,10 @@ def _binned(
 
 def _as_real(field: Expression, low: Fraction) -> tuple[Expression, Fraction]:
     """A number as a real, or days since the first, and what was subtracted."""
-    if field.facts.type is Type.DATE:
+    if field.properties.type is Type.DATE:
         first = Literal(Type.DATE, date.fromordinal(int(low)))
         return call("real", call("days_between", first, field)), low
-    return (field if field.facts.type is Type.REAL else call("real", field)), Fraction(0)
+    return (field if field.properties.type is Type.REAL else call("real", field)), Fraction(0)
 
 
 def _without_domain(missing: list[str]) -> NeedsValues:

@@ -4,15 +4,15 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.algebra import aggregates, expressions, relation_shape, relations
-from discreet.algebra.aggregates import Aggregate, Fold, Order, Place, Window
+from discreet.algebra.aggregates import Aggregate, Fold, Order, RowFunction, Window
 from discreet.algebra.expressions import Literal, call
 from discreet.algebra.query import Measure, Query
 from discreet.algebra.relations import Compute, How, Join, Keep, PerPerson, Stack, Windowed
 from discreet.catalog import Type
 from tests.reference.mutants.noticing import (
     Mutants,
-    keeps_its_facts,
     keeps_its_promises,
+    keeps_its_properties,
     pays_for,
     table,
 )
@@ -42,12 +42,12 @@ def numbered(catalog, partition=()):
     """Visits with their number, of one person's or of each part."""
     visits = table(catalog, "visits")
     parts = tuple(visits.field(at) for at in partition)
-    return Windowed(visits, (Window(Place.ROW_NUMBER, None, 0, parts, (Order(visits.field(VISIT)),), None),))
+    return Windowed(visits, (Window(RowFunction.ROW_NUMBER, None, 0, parts, (Order(visits.field(VISIT)),), None),))
 
 
 def met_by_visit(left, right, how):
     """Two relations joined on their columns of visits: the first of notes, the second of others."""
-    places = [1 if side.columns[0].facts.person else 0 for side in (left, right)]
+    places = [1 if side.columns[0].properties.person else 0 for side in (left, right)]
     return Join(left, right, how, ((left.field(places[0]), right.field(places[1])),), None)
 
 
@@ -114,7 +114,7 @@ def a_number_from_one_on_taken_for_the_first(patch):
 
 @MUTANTS.caught_by(keeps_its_promises(lambda c: Join(numbered(c), table(c, "events"), How.INNER, (), None)))
 def numbers_that_survive_a_join(patch):
-    changed_columns(patch, lambda real, relation, given: tuple(replace(column, facts=replace(column.facts, numbering=old.facts.numbering)) for column, old in zip(real(relation, **given), relation.columns, strict=True)))  # fmt: skip
+    changed_columns(patch, lambda real, relation, given: tuple(replace(column, properties=replace(column.properties, numbering=old.properties.numbering)) for column, old in zip(real(relation, **given), relation.columns, strict=True)))  # fmt: skip
 
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*) FROM (SELECT v.person, v.r FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS r FROM visits) v JOIN events e ON v.person = e.person UNION ALL SELECT person, 9 FROM people) WHERE r = 1"))  # fmt: skip
@@ -130,29 +130,29 @@ def unique_keys_that_survive_a_join(patch):
 
 @MUTANTS.caught_by(keeps_its_promises(lambda c: numbered(c, partition=[WARD])))
 def numbers_of_each_part_taken_for_numbers_of_all(patch):
-    real = Window.facts
-    patch.setattr(Window, "facts", lambda self, most, owned: replace(real(self, most, owned=owned), numbering=self.what is Place.ROW_NUMBER))  # fmt: skip
+    real = Window.properties
+    patch.setattr(Window, "properties", lambda self, most, owned: replace(real(self, most, owned=owned), numbering=self.operation is RowFunction.ROW_NUMBER))  # fmt: skip
 
 
 def first_number(catalog):
     rows = numbered(catalog)
     number = rows.field(len(rows.columns) - 1)
-    return Windowed(rows, (Window(Place.FIRST, number, 0, (), (Order(number),), None),))
+    return Windowed(rows, (Window(RowFunction.FIRST, number, 0, (), (Order(number),), None),))
 
 
 @MUTANTS.caught_by(keeps_its_promises(first_number))
 def a_value_of_another_row_that_still_numbers(patch):
-    real = Window.facts
-    patch.setattr(Window, "facts", lambda self, most, owned: self.value.facts if self.value is not None else real(self, most, owned=owned))  # fmt: skip
+    real = Window.properties
+    patch.setattr(Window, "properties", lambda self, most, owned: self.value.properties if self.value is not None else real(self, most, owned=owned))  # fmt: skip
 
 
 # Who the owner is, and who has one row
 
 
-@MUTANTS.caught_by(keeps_its_facts("visits", lambda rows: call("mod_int", rows.field(PERSON), Literal(Type.INTEGER, 2)), "crowded"))  # fmt: skip
+@MUTANTS.caught_by(keeps_its_properties("visits", lambda rows: call("mod_int", rows.field(PERSON), Literal(Type.INTEGER, 2)), "crowded"))  # fmt: skip
 def persons_that_survive_arithmetic(patch):
-    real = expressions._call_facts
-    patch.setattr(expressions, "_call_facts", lambda made, args: replace(real(made, args), person=any(arg.facts.person for arg in args)))  # fmt: skip
+    real = expressions._call_properties
+    patch.setattr(expressions, "_call_properties", lambda made, args: replace(real(made, args), person=any(arg.properties.person for arg in args)))  # fmt: skip
 
 
 @MUTANTS.caught_by(keeps_its_promises(lambda c: Join(table(c, "people"), table(c, "events"), How.LEFT, (), None)))
@@ -206,7 +206,7 @@ def bounds_that_are_no_doubles(patch):
     def decimal(column, *given, **more):
         made = real(column, *given, **more)
         ends = {"low": column.lower, "high": column.upper} if isinstance(column.lower, Fraction) else {}
-        return replace(made, facts=replace(made.facts, **ends))
+        return replace(made, properties=replace(made.properties, **ends))
 
     patch.setattr(relations, "declared_column", decimal)
 

@@ -4,7 +4,7 @@ import re
 from fractions import Fraction
 
 from discreet.algebra import registry
-from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place, Window
+from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, RowFunction, Window
 from discreet.algebra.expressions import Literal, call
 from discreet.algebra.query import Key, Kind, Limits, Measure
 from discreet.algebra.relations import How, Join, Keep, Mark, PerPerson, Windowed
@@ -106,7 +106,7 @@ def windows_over_everybody(patch):
 
 
 def first_by_age(visits):
-    return Window(Place.FIRST, visits.field(ZIP), 0, (), (Order(visits.field(AGE)),), None)
+    return Window(RowFunction.FIRST, visits.field(ZIP), 0, (), (Order(visits.field(AGE)),), None)
 
 
 @MUTANTS.caught_by(answers_as_meant(windowed(first_by_age)))

@@ -239,7 +239,7 @@ def _selected(
 
 
 def keeps_its_promises(relation_of: Callable[[Catalog], Relation], *names: str) -> Check:
-    """Sizes, ids and facts of a relation hold for the rows that the interpreter computes."""
+    """Sizes, ids and properties of a relation hold for the rows that the interpreter computes."""
 
     def check() -> list[str]:
         made = {name: relation_of(world(name).catalog) for name in names or EVERY}
@@ -248,8 +248,8 @@ def keeps_its_promises(relation_of: Callable[[Catalog], Relation], *names: str) 
     return check
 
 
-def keeps_its_facts(name: str, expression_of: Callable[[Relation], Expression], *names: str) -> Check:
-    """The facts of an expression over a table hold for its values."""
+def keeps_its_properties(name: str, expression_of: Callable[[Relation], Expression], *names: str) -> Check:
+    """The properties of an expression over a table hold for its values."""
 
     def check() -> list[str]:
         faults: list[str] = []

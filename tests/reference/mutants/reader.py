@@ -42,7 +42,7 @@ def windows_without_the_person(patch):
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT v.person, COUNT(*) AS n FROM visits v FULL JOIN people p ON v.person = p.person GROUP BY v.person"))  # fmt: skip
 def half_of_a_full_join_taken_for_the_person(patch):
-    patch.setattr(Scope, "is_person", lambda self, expression: expression.facts.person)
+    patch.setattr(Scope, "is_person", lambda self, expression: expression.properties.person)
 
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT p.person, v.visit FROM people p LEFT JOIN visits v ON v.person = p.person AND p.height > 0.5"))  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import replace
 from discreet.algebra import registry
 from discreet.algebra.expressions import Literal, call
 from discreet.catalog import Type
-from tests.reference.mutants.noticing import Mutants, keeps_its_facts, values_as_meant
+from tests.reference.mutants.noticing import Mutants, keeps_its_properties, values_as_meant
 
 MUTANTS = Mutants()
 PERSON, VISIT, WARD, ZIP, COST, AGE, OK, DAY, BIG, X, FAR = range(11)
@@ -20,10 +20,10 @@ def written(patch, name, template):
     patch.setitem(registry.function(name).engines, "duckdb", template)
 
 
-def derived(patch, name, facts):
-    """Other facts of a function: `facts` of its arguments and of what was derived."""
+def derived(patch, name, properties):
+    """Other properties of a function: `properties` of its arguments and of what was derived."""
     record = registry.function(name)
-    changed = replace(record, facts=lambda args, kind: facts(args, record.facts(args, kind)))
+    changed = replace(record, properties=lambda args, kind: properties(args, record.properties(args, kind)))
     patch.setitem(registry._REGISTRY, name, changed)
 
 
@@ -133,31 +133,31 @@ def texts_that_are_null_where_one_is(patch):
     written(patch, "concat", "({0} || {1})")
 
 
-# Facts
+# ValueProperties
 
 
-@MUTANTS.caught_by(keeps_its_facts("events", of("neg_int", 2), "crowded"))
+@MUTANTS.caught_by(keeps_its_properties("events", of("neg_int", 2), "crowded"))
 def bounds_that_keep_their_sign(patch):
     derived(patch, "neg_int", lambda args, made: replace(made, low=args[0].low, high=args[0].high, values=None))
 
 
-@MUTANTS.caught_by(keeps_its_facts("events", of("mul_int", 2, 2), "crowded"))
+@MUTANTS.caught_by(keeps_its_properties("events", of("mul_int", 2, 2), "crowded"))
 def products_no_larger_than_their_factors(patch):
     derived(patch, "mul_int", lambda args, made: replace(made, low=args[0].low, high=args[0].high, values=None))
 
 
-@MUTANTS.caught_by(keeps_its_facts("visits", of("joined", ZIP, ZIP)))
+@MUTANTS.caught_by(keeps_its_properties("visits", of("joined", ZIP, ZIP)))
 def joined_texts_no_longer_than_the_first(patch):
     derived(patch, "joined", lambda args, made: replace(made, longest=args[0].longest))
 
 
-@MUTANTS.caught_by(keeps_its_facts("visits", of("nullif", AGE, whole(5))))
+@MUTANTS.caught_by(keeps_its_properties("visits", of("nullif", AGE, whole(5))))
 def a_nullif_that_is_never_null(patch):
     record = registry.function("nullif")
-    changed = replace(record, facts=lambda args, kind: replace(record.facts(args, kind), nullable=False))
+    changed = replace(record, properties=lambda args, kind: replace(record.properties(args, kind), nullable=False))
     patch.setitem(registry._REGISTRY, "nullif", changed)
 
 
-@MUTANTS.caught_by(keeps_its_facts("visits", of("add", X, X)))
+@MUTANTS.caught_by(keeps_its_properties("visits", of("add", X, X)))
 def sums_within_the_reach_of_their_parts(patch):
     derived(patch, "add", lambda args, made: replace(made, reach=args[0].reach))

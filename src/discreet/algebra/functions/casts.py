@@ -8,7 +8,7 @@ from datetime import date, datetime
 
 from discreet.algebra.functions.record_rules import Rule, counted, day, ends_of, image, is_nullable, moment, real, text
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
-from discreet.algebra.value_properties import AS_READ, UNBOUNDED, Facts, Value
+from discreet.algebra.value_properties import AS_READ, UNBOUNDED, Value, ValueProperties
 from discreet.catalog import Type
 from discreet.catalog.timestamps import timestamp_text
 
@@ -77,11 +77,11 @@ def _told(value: bool) -> str:
     return "true" if value else "false"
 
 
-# Facts
+# ValueProperties
 
 
 def _as_text(longest: int, value: Callable[..., str]) -> Rule:
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         return text(longest, nullable=is_nullable(args), values=image(args, value))
 
     return rule
@@ -90,7 +90,7 @@ def _as_text(longest: int, value: Callable[..., str]) -> Rule:
 def _from_text(value: Callable[[str], Value | None]) -> Rule:
     """Bounds are known where the texts are."""
 
-    def rule(args: Sequence[Facts], kind: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], kind: Type) -> ValueProperties:
         values = image(args, value)
         bounds = UNBOUNDED if values is None or kind is Type.BOOLEAN else ends_of(values)
         if kind is Type.INTEGER:
@@ -99,7 +99,11 @@ def _from_text(value: Callable[[str], Value | None]) -> Rule:
             return real(bounds, AS_READ, nullable=True, values=values)
         if kind is Type.TIMESTAMP:
             return moment(bounds, nullable=True, values=values)
-        return day(bounds, nullable=True, values=values) if kind is Type.DATE else Facts(type=kind, values=values)
+        return (
+            day(bounds, nullable=True, values=values)
+            if kind is Type.DATE
+            else ValueProperties(type=kind, values=values)
+        )
 
     return rule
 
@@ -114,7 +118,7 @@ def _to(name: str, kind: Type, *, longest: int, value: Callable[..., str], says:
         spelled=("CAST",),
         signature=Signature(says="CAST(x AS VARCHAR)", takes=(kind,), gives=Type.TEXT),
         nulls=Nulls.IF_ANY,
-        facts=_as_text(longest, value),
+        properties=_as_text(longest, value),
         accepts=None,
         effort=Effort(500),
         engines={"duckdb": "CAST({0} AS VARCHAR)"},
@@ -131,7 +135,7 @@ def _of(
         spelled=("CAST",),
         signature=Signature(says=f"CAST(x AS {word})", takes=(Type.TEXT,), gives=kind),
         nulls=Nulls.MAYBE,
-        facts=_from_text(value),
+        properties=_from_text(value),
         accepts=None,
         effort=Effort(1500, 30),
         engines={"duckdb": template},

@@ -9,7 +9,7 @@ from datetime import date, datetime, time
 from discreet.algebra.expressions import Expression
 from discreet.algebra.functions.record_rules import constant_of, image, text, text_constant
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
-from discreet.algebra.value_properties import Facts
+from discreet.algebra.value_properties import ValueProperties
 from discreet.catalog import Type
 
 _MONTHS = (
@@ -59,7 +59,7 @@ def formatted(value: date, pattern: str) -> str:
     return "".join(_DIRECTIVES[part][1](value) if part in _DIRECTIVES else part for part in _PARTS.findall(pattern))
 
 
-def _formatted(args: Sequence[Facts], _: Type) -> Facts:
+def _formatted(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     parts = _PARTS.findall(str(constant_of(args[1])))
     longest = sum(_DIRECTIVES[part][0] if part in _DIRECTIVES else len(part) for part in parts)
     return text(longest, nullable=args[0].nullable, values=image(args, formatted))
@@ -79,7 +79,7 @@ def _record(name: str, kind: Type, usage: str, says: str) -> Function:
         spelled=("STRFTIME", "TO_CHAR", "DATE_FORMAT"),
         signature=Signature(says=usage, takes=(kind, Type.TEXT), gives=Type.TEXT),
         nulls=Nulls.IF_ANY,
-        facts=_formatted,
+        properties=_formatted,
         accepts=_accepts_format,
         effort=Effort(800, 4),
         engines={"duckdb": "strftime({0}, {1})"},

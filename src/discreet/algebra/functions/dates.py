@@ -24,7 +24,7 @@ from discreet.algebra.functions.record_rules import (
 )
 from discreet.algebra.functions.spans import quarter, shifted_days, shifted_months
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
-from discreet.algebra.value_properties import MOST_VALUES, Bounds, Facts
+from discreet.algebra.value_properties import MOST_VALUES, Bounds, ValueProperties
 from discreet.catalog import Type
 
 _D, _I = Type.DATE, Type.INTEGER
@@ -41,7 +41,7 @@ def _part(
 ) -> Rule:
     """Ends that every date keeps to, or that follow from those of the dates where the part never falls, if only within a year."""
 
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         first, last = first_day(args[0]), last_day(args[0])
         is_known = is_rising or (
             is_rising_in_year and first is not None and last is not None and first.year == last.year
@@ -68,7 +68,7 @@ def _month(months: int) -> Callable[[date], date]:
 
 
 def _truncated(first_of: Callable[[date], date], following: Callable[[date], date | None]) -> Rule:
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         first, last = first_day(args[0]), last_day(args[0])
         bounds = ordinals(None if first is None else first_of(first), None if last is None else first_of(last))
         values = listed_image(args, first_of) if args[0].values is not None else _firsts(bounds, following)
@@ -102,7 +102,7 @@ def _next(months: int) -> Callable[[date], date | None]:
 # From parts
 
 
-def _made(args: Sequence[Facts], _: Type) -> Facts:
+def _made(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     """Within the years; all dates, where the parts are few."""
     values = image(args, _date)
     low, high = overlap(args[0].bounds, (Fraction(1), Fraction(9999)))
@@ -124,14 +124,14 @@ def _date(year: int, month: int, number: int) -> date | None:
 # Records
 
 
-def _part_record(name: str, spelled: tuple[str, ...], facts: Rule, says: str) -> Function:
+def _part_record(name: str, spelled: tuple[str, ...], properties: Rule, says: str) -> Function:
     return Function(
         name=name,
         version=1,
         spelled=(*spelled, "EXTRACT", "DATE_PART", "DATEPART"),
         signature=Signature(says=f"{spelled[0]}(d)", takes=(_D,), gives=_I),
         nulls=Nulls.IF_ANY,
-        facts=facts,
+        properties=properties,
         accepts=None,
         effort=Effort(300),
         engines={"duckdb": f"CAST({name}({{0}}) AS BIGINT)"},
@@ -139,14 +139,14 @@ def _part_record(name: str, spelled: tuple[str, ...], facts: Rule, says: str) ->
     )
 
 
-def _trunc_record(unit: str, facts: Rule, says: str) -> Function:
+def _trunc_record(unit: str, properties: Rule, says: str) -> Function:
     return Function(
         name=f"trunc_{unit}",
         version=1,
         spelled=("DATE_TRUNC",),
         signature=Signature(says=f"DATE_TRUNC('{unit}', d)", takes=(_D,), gives=_D),
         nulls=Nulls.IF_ANY,
-        facts=facts,
+        properties=properties,
         accepts=None,
         effort=Effort(400),
         engines={"duckdb": "({0})" if unit == "day" else f"CAST(date_trunc('{unit}', {{0}}) AS DATE)"},
@@ -200,7 +200,7 @@ RECORDS = (
         spelled=("MAKE_DATE",),
         signature=Signature(says="MAKE_DATE(year, month, day)", takes=(_I, _I, _I), gives=_D),
         nulls=Nulls.MAYBE,
-        facts=_made,
+        properties=_made,
         accepts=None,
         effort=Effort(4000),
         engines={

@@ -24,18 +24,18 @@ from discreet.algebra.functions.record_rules import (
     union,
 )
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, Template, register
-from discreet.algebra.value_properties import Bounds, Facts, Reach
+from discreet.algebra.value_properties import Bounds, Reach, ValueProperties
 from discreet.catalog import Type
 
-# Facts
+# ValueProperties
 
 
-def _one_of(parts: Sequence[Facts], kind: Type) -> Facts:
+def _one_of(parts: Sequence[ValueProperties], kind: Type) -> ValueProperties:
     """What holds for all that a choice can give; NULL as written bounds nothing, and nobody else's."""
     given = [part for part in parts if not is_null(part)] or list(parts)
     low, high = hull([part.bounds for part in given])
     reaches = [reach_of(part) for part in given]
-    return Facts(
+    return ValueProperties(
         type=kind,
         low=low,
         high=high,
@@ -47,25 +47,25 @@ def _one_of(parts: Sequence[Facts], kind: Type) -> Facts:
     )
 
 
-def _case(args: Sequence[Facts], kind: Type) -> Facts:
+def _case(args: Sequence[ValueProperties], kind: Type) -> ValueProperties:
     return _one_of([*args[1:-1:2], args[-1]], kind)
 
 
-def _coalesce(args: Sequence[Facts], kind: Type) -> Facts:
+def _coalesce(args: Sequence[ValueProperties], kind: Type) -> ValueProperties:
     """Nothing behind a part that is never NULL counts."""
     parts = args[: len(list(takewhile(lambda arg: arg.nullable, args))) + 1]
     chosen = _one_of(parts, kind)
     return replace(chosen, values=_without_null(chosen, parts), nullable=all(part.nullable for part in parts))
 
 
-def _without_null(chosen: Facts, parts: Sequence[Facts]) -> Domain:
+def _without_null(chosen: ValueProperties, parts: Sequence[ValueProperties]) -> Domain:
     """NULL is a group of what skips NULLs only where it is one of every part."""
     if chosen.values is None or all(None in (part.values or ()) for part in parts):
         return chosen.values
     return tuple(value for value in chosen.values if value is not None)
 
 
-def _nullif(args: Sequence[Facts], kind: Type) -> Facts:
+def _nullif(args: Sequence[ValueProperties], kind: Type) -> ValueProperties:
     """A constant that is compared with is no longer among the values."""
     chosen, other = _one_of(args[:1], kind), args[1].values
     removed = other if other is not None and len(other) == 1 and other != (None,) else ()
@@ -76,7 +76,7 @@ def _nullif(args: Sequence[Facts], kind: Type) -> Facts:
 def _extreme(side: int) -> Rule:
     """Of LEAST (0) or GREATEST (1): a part that is never NULL bounds the result, whatever the others are."""
 
-    def rule(args: Sequence[Facts], kind: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], kind: Type) -> ValueProperties:
         chosen = _one_of(args, kind)
         sure = [arg for arg in args if not arg.nullable]
         limit: Bounds = (
@@ -96,7 +96,7 @@ def _is_within(value: object, low: Fraction | None, high: Fraction | None) -> bo
     return (low is None or low <= value) and (high is None or value <= high)
 
 
-def _bit(args: Sequence[Facts], _: Type) -> Facts:
+def _bit(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     bounds = (Fraction(0), Fraction(1))
     return counted(bounds, nullable=is_nullable(args), values=None if args[0].values is None else image(args, int))
 
@@ -136,7 +136,7 @@ def _logical(name: str, word: str, says: str) -> Function:
         spelled=(word,),
         signature=Signature(says=f"a {word} b", takes=(_B, _B), repeats=1, gives=_B),
         nulls=Nulls.RULE,
-        facts=truth,
+        properties=truth,
         accepts=None,
         effort=Effort(100),
         engines={"duckdb": _joined(word)},
@@ -151,7 +151,7 @@ def _of_one(name: str, word: str, *, usage: str, nulls: Nulls, template: str, sa
         spelled=(word,),
         signature=Signature(says=usage, takes=(_B,), gives=_B),
         nulls=nulls,
-        facts=truth,
+        properties=truth,
         accepts=None,
         effort=Effort(200),
         engines={"duckdb": template},
@@ -159,14 +159,14 @@ def _of_one(name: str, word: str, *, usage: str, nulls: Nulls, template: str, sa
     )
 
 
-def _choice(name: str, word: str, *, facts: Rule, among: frozenset[Type], says: str) -> Function:
+def _choice(name: str, word: str, *, properties: Rule, among: frozenset[Type], says: str) -> Function:
     return Function(
         name=name,
         version=1,
         spelled=(word,),
         signature=Signature(says=f"{word}(a, b, …)", takes=(None,), repeats=1, gives=None, among=among),
         nulls=Nulls.RULE,
-        facts=facts,
+        properties=properties,
         accepts=None,
         effort=Effort(300, 30),
         engines={"duckdb": _in_pairs(word)},
@@ -206,34 +206,38 @@ RECORDS = (
             says="CASE WHEN a THEN x … ELSE y END", takes=(_B, None), repeats=2, last=(None,), gives=None
         ),
         nulls=Nulls.RULE,
-        facts=_case,
+        properties=_case,
         accepts=None,
         effort=Effort(300, 12),
         engines={"duckdb": _case_sql},
         says="the value of the first condition that is true; without ELSE, NULL",
     ),
-    _choice("coalesce", "COALESCE", facts=_coalesce, among=frozenset(Type), says="the first value that is not NULL"),
+    _choice(
+        "coalesce", "COALESCE", properties=_coalesce, among=frozenset(Type), says="the first value that is not NULL"
+    ),
     Function(
         name="nullif",
         version=1,
         spelled=("NULLIF",),
         signature=Signature(says="NULLIF(a, b)", takes=(None, None), gives=None),
         nulls=Nulls.RULE,
-        facts=_nullif,
+        properties=_nullif,
         accepts=None,
         effort=Effort(300, 12),
         engines={"duckdb": "(CASE WHEN ({0} = {1}) THEN NULL ELSE {0} END)"},
         says="NULL where both are equal, else the first",
     ),
-    _choice("least", "LEAST", facts=_extreme(0), among=_ORDERED, says="the least value; NULLs are skipped"),
-    _choice("greatest", "GREATEST", facts=_extreme(1), among=_ORDERED, says="the greatest value; NULLs are skipped"),
+    _choice("least", "LEAST", properties=_extreme(0), among=_ORDERED, says="the least value; NULLs are skipped"),
+    _choice(
+        "greatest", "GREATEST", properties=_extreme(1), among=_ORDERED, says="the greatest value; NULLs are skipped"
+    ),
     Function(
         name="to_int",
         version=1,
         spelled=("CAST",),
         signature=Signature(says="CAST(a AS INTEGER)", takes=(_B,), gives=Type.INTEGER),
         nulls=Nulls.IF_ANY,
-        facts=_bit,
+        properties=_bit,
         accepts=None,
         effort=Effort(150),
         engines={"duckdb": "CAST({0} AS BIGINT)"},

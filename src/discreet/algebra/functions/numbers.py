@@ -30,7 +30,7 @@ from discreet.algebra.functions.record_rules import (
     real,
 )
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
-from discreet.algebra.value_properties import WHOLE, Bounds, Facts, Reach, Value
+from discreet.algebra.value_properties import WHOLE, Bounds, Reach, Value, ValueProperties
 from discreet.catalog import Type
 
 _I, _R = Type.INTEGER, Type.REAL
@@ -52,24 +52,24 @@ def _wide(sign: str) -> str:
     return narrowed(f"(CAST({{0}} AS HUGEINT) {sign} CAST({{1}} AS HUGEINT))")
 
 
-# Facts of whole numbers
+# ValueProperties of whole numbers
 
 
-def _whole(bounds: Callable[[Bounds, Bounds], Bounds], values: Callable[[Sequence[Facts]], Domain]) -> Rule:
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+def _whole(bounds: Callable[[Bounds, Bounds], Bounds], values: Callable[[Sequence[ValueProperties]], Domain]) -> Rule:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         a, b = args
         return integer(bounds(a.bounds, b.bounds), nullable=is_nullable(args), values=values(args))
 
     return rule
 
 
-def _wholly_divided(args: Sequence[Facts], _: Type) -> Facts:
+def _wholly_divided(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     a, b = args
     nullable = is_nullable(args) or holds_zero(b.bounds)
     return counted(wholly_divided(a.bounds, b.bounds), nullable=nullable, values=listed_image(args, truncated))
 
 
-def _whole_remainder(args: Sequence[Facts], _: Type) -> Facts:
+def _whole_remainder(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     a, b = args
     most = magnitude(b.bounds)[1]
     bounds = remainder(a.bounds, None if most is None else max(most - 1, Fraction(0)))
@@ -77,7 +77,7 @@ def _whole_remainder(args: Sequence[Facts], _: Type) -> Facts:
 
 
 def _of_whole(bounds: Callable[[Bounds], Bounds], value: Callable[[int], int]) -> Rule:
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         return counted(bounds(args[0].bounds), nullable=is_nullable(args), values=listed_image(args, value))
 
     return rule
@@ -112,7 +112,7 @@ def _held(rule: Callable[[int, int], int]) -> Callable[[int, int], int | None]:
     return lambda a, b: value if abs(value := rule(a, b)) < 2**63 else None
 
 
-# Facts of reals
+# ValueProperties of reals
 
 
 def _real(
@@ -120,7 +120,7 @@ def _real(
     reach: Callable[[Reach, Reach], Reach],
     value: Callable[[float, float], float | None],
 ) -> Rule:
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         a, b = args
         ends = loosened(bounds(a.bounds, b.bounds))
         return real(ends, reach(reach_of(a), reach_of(b)), nullable=is_nullable(args), values=_listed(args, value))
@@ -128,7 +128,7 @@ def _real(
     return rule
 
 
-def _listed(args: Sequence[Facts], value: Callable[..., float | None]) -> Domain:
+def _listed(args: Sequence[ValueProperties], value: Callable[..., float | None]) -> Domain:
     """Reals are listed only where those of the arguments are."""
     return image(args, _unsigned(value)) if all(arg.values is not None for arg in args) else None
 
@@ -154,7 +154,7 @@ def _difference(a: Bounds, b: Bounds) -> Bounds:
     return summed(a, negated(b))
 
 
-def _divided(args: Sequence[Facts], _: Type) -> Facts:
+def _divided(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     a, b = args
     values = _listed(args, lambda x, y: x / y if y else None)
     nullable = is_nullable(args) or holds_zero(b.bounds)
@@ -166,7 +166,7 @@ def _divided(args: Sequence[Facts], _: Type) -> Facts:
     )
 
 
-def _remainder(args: Sequence[Facts], _: Type) -> Facts:
+def _remainder(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     """Below |y|, but for the rounding of x / y and of its product with y: both are small beside x, which is below 2**63 |y|."""
     a, b = args
     most = magnitude(b.bounds)[1]
@@ -181,14 +181,14 @@ def _remainder(args: Sequence[Facts], _: Type) -> Facts:
 
 
 def _of_real(bounds: Callable[[Bounds], Bounds], value: Callable[[float], float]) -> Rule:
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         ends = bounds(args[0].bounds)
         return real(ends, reach_of(args[0]), nullable=is_nullable(args), values=_listed(args, value))
 
     return rule
 
 
-def _from_whole(args: Sequence[Facts], _: Type) -> Facts:
+def _from_whole(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     return real(loosened(args[0].bounds), WHOLE, nullable=is_nullable(args), values=_listed(args, float))
 
 
@@ -199,7 +199,7 @@ _WIDE, _NARROW = Effort(2500), Effort(250)
 
 
 def _binary(
-    name: str, sign: str, kind: Type, *, nulls: Nulls, facts: Rule, template: str, effort: Effort, says: str
+    name: str, sign: str, kind: Type, *, nulls: Nulls, properties: Rule, template: str, effort: Effort, says: str
 ) -> Function:
     return Function(
         name=name,
@@ -207,7 +207,7 @@ def _binary(
         spelled=(sign, "MOD") if sign == "%" else (sign,),
         signature=Signature(says=f"a {sign} b", takes=(kind, kind), gives=kind),
         nulls=nulls,
-        facts=facts,
+        properties=properties,
         accepts=None,
         effort=effort,
         engines={"duckdb": template},
@@ -215,14 +215,14 @@ def _binary(
     )
 
 
-def _unary(name: str, spelled: str, kind: Type, *, usage: str, facts: Rule, template: str, says: str) -> Function:
+def _unary(name: str, spelled: str, kind: Type, *, usage: str, properties: Rule, template: str, says: str) -> Function:
     return Function(
         name=name,
         version=1,
         spelled=(spelled,),
         signature=Signature(says=usage, takes=(kind,), gives=kind),
         nulls=Nulls.IF_ANY,
-        facts=facts,
+        properties=properties,
         accepts=None,
         effort=Effort(400),
         engines={"duckdb": template},
@@ -233,55 +233,55 @@ def _unary(name: str, spelled: str, kind: Type, *, usage: str, facts: Rule, temp
 RECORDS = (
     _binary(
         "add_int", "+", _I, nulls=Nulls.RULE, effort=_WIDE, template=_wide("+"), says="the sum of whole numbers; NULL beyond 64 bits",
-        facts=_whole(summed, lambda args: listed_image(args, _held(_added))),
+        properties=_whole(summed, lambda args: listed_image(args, _held(_added))),
     ),
     _binary(
         "sub_int", "-", _I, nulls=Nulls.RULE, effort=_WIDE, template=_wide("-"), says="the difference of whole numbers; NULL beyond 64 bits",
-        facts=_whole(_difference, lambda args: listed_image(args, _held(_subtracted))),
+        properties=_whole(_difference, lambda args: listed_image(args, _held(_subtracted))),
     ),
     _binary(
         "mul_int", "*", _I, nulls=Nulls.RULE, effort=_WIDE, template=_wide("*"), says="the product of whole numbers; NULL beyond 64 bits",
-        facts=_whole(multiplied, lambda args: image(args, _held(_multiplied))),
+        properties=_whole(multiplied, lambda args: image(args, _held(_multiplied))),
     ),
     _unary(
-        "neg_int", "-", _I, usage="-a", facts=_of_whole(negated, lambda a: -a), template="(-{0})",
+        "neg_int", "-", _I, usage="-a", properties=_of_whole(negated, lambda a: -a), template="(-{0})",
         says="a whole number with the other sign",
     ),
     _unary(
-        "abs_int", "ABS", _I, usage="ABS(a)", facts=_of_whole(magnitude, abs), template="abs({0})",
+        "abs_int", "ABS", _I, usage="ABS(a)", properties=_of_whole(magnitude, abs), template="abs({0})",
         says="the magnitude of a whole number",
     ),
     _binary(
-        "int_div", "//", _I, nulls=Nulls.RULE, effort=_NARROW, facts=_wholly_divided, template=f"({{0}} // {_DIVISOR})",
+        "int_div", "//", _I, nulls=Nulls.RULE, effort=_NARROW, properties=_wholly_divided, template=f"({{0}} // {_DIVISOR})",
         says="whole division, truncated towards zero; NULL for a divisor of 0",
     ),
     _binary(
-        "mod_int", "%", _I, nulls=Nulls.RULE, effort=_NARROW, facts=_whole_remainder, template=f"({{0}} % {_DIVISOR})",
+        "mod_int", "%", _I, nulls=Nulls.RULE, effort=_NARROW, properties=_whole_remainder, template=f"({{0}} % {_DIVISOR})",
         says="what whole division leaves, with the sign of the first; NULL for a divisor of 0",
     ),
     _binary(
         "add", "+", _R, nulls=Nulls.IF_ANY, effort=_NARROW, template="({0} + {1})", says="the sum of reals, as IEEE doubles",
-        facts=_real(summed, _sum_reach, lambda a, b: a + b),
+        properties=_real(summed, _sum_reach, lambda a, b: a + b),
     ),
     _binary(
         "sub", "-", _R, nulls=Nulls.IF_ANY, effort=_NARROW, template="({0} - {1})", says="the difference of reals, as IEEE doubles",
-        facts=_real(_difference, _sum_reach, lambda a, b: a - b),
+        properties=_real(_difference, _sum_reach, lambda a, b: a - b),
     ),
     _binary(
         "mul", "*", _R, nulls=Nulls.IF_ANY, effort=_NARROW, template=f"(({{0}} * {{1}}) + {_ZERO})", says="the product of reals, as IEEE doubles",
-        facts=_real(multiplied, _product_reach, lambda a, b: a * b),
+        properties=_real(multiplied, _product_reach, lambda a, b: a * b),
     ),
     _unary(
-        "neg", "-", _R, usage="-a", facts=_of_real(negated, lambda a: -a), template=f"((-{{0}}) + {_ZERO})",
+        "neg", "-", _R, usage="-a", properties=_of_real(negated, lambda a: -a), template=f"((-{{0}}) + {_ZERO})",
         says="a real with the other sign",
     ),
-    _unary("abs", "ABS", _R, usage="ABS(a)", facts=_of_real(magnitude, math.fabs), template="abs({0})", says="the magnitude of a real"),
+    _unary("abs", "ABS", _R, usage="ABS(a)", properties=_of_real(magnitude, math.fabs), template="abs({0})", says="the magnitude of a real"),
     _binary(
-        "div", "/", _R, nulls=Nulls.RULE, effort=_NARROW, facts=_divided, template=f"(({{0}} / {_DIVISOR}) + {_ZERO})",
+        "div", "/", _R, nulls=Nulls.RULE, effort=_NARROW, properties=_divided, template=f"(({{0}} / {_DIVISOR}) + {_ZERO})",
         says="division as IEEE doubles, of whole numbers too; NULL for a divisor of 0",
     ),
     _binary(
-        "mod", "%", _R, nulls=Nulls.RULE, effort=_NARROW, facts=_remainder,
+        "mod", "%", _R, nulls=Nulls.RULE, effort=_NARROW, properties=_remainder,
         template=(
             f"(CASE WHEN (abs(({{0}} / {_DIVISOR})) < CAST('9223372036854775808' AS DOUBLE)) "
             f"THEN (({{0}} - ({{1}} * trunc(({{0}} / {_DIVISOR})))) + {_ZERO}) END)"
@@ -294,7 +294,7 @@ RECORDS = (
         spelled=("CAST",),
         signature=Signature(says="CAST(a AS DOUBLE)", takes=(_I,), gives=_R),
         nulls=Nulls.IF_ANY,
-        facts=_from_whole,
+        properties=_from_whole,
         accepts=None,
         effort=Effort(200),
         engines={"duckdb": "CAST({0} AS DOUBLE)"},

@@ -9,7 +9,7 @@ from fractions import Fraction
 from discreet.algebra.functions.intervals import COARSE, hull, loosened, overlap, reaching_zero, root
 from discreet.algebra.functions.record_rules import Rule, is_nullable, reach_of, real
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
-from discreet.algebra.value_properties import AS_READ, UNBOUNDED, Bounds, Facts, Reach
+from discreet.algebra.value_properties import AS_READ, UNBOUNDED, Bounds, Reach, ValueProperties
 from discreet.catalog import Type
 
 _R = Type.REAL
@@ -33,10 +33,10 @@ def _within_sql(sql: str) -> str:
     return f"(CASE WHEN (abs({sql}) < {_LEAST_SQL}) THEN {_ZERO} WHEN (abs({sql}) <= {_LARGEST_SQL}) THEN {sql} END)"
 
 
-# Facts
+# ValueProperties
 
 
-def _root(args: Sequence[Facts], _: Type) -> Facts:
+def _root(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     reach = reach_of(args[0])
     nullable = args[0].nullable or args[0].low is None or args[0].low < 0
     return real(loosened(root(args[0].bounds)), Reach(reach.large // 2 + 1, reach.fine // 2 + 1), nullable=nullable)
@@ -45,7 +45,7 @@ def _root(args: Sequence[Facts], _: Type) -> Facts:
 def _logarithm(log: Callable[[float], float]) -> Rule:
     """Between the logarithms of the ends, and of what doubles reach at all."""
 
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         low, high = args[0].bounds
         reach, two = reach_of(args[0]), Fraction(log(2.0))
         ends = _log_end(low, log, -1), _log_end(high, log, 1)
@@ -61,14 +61,14 @@ def _log_end(end: Fraction | None, log: Callable[[float], float], side: int) -> 
     return Fraction(0) if end == 1 else Fraction(log(float(end))) + side * _BLUR
 
 
-def _exponential(args: Sequence[Facts], _: Type) -> Facts:
+def _exponential(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     low, high = args[0].bounds
     least = Fraction(0) if low is None or low < -69 else Fraction(math.exp(min(float(low), 69.0)))
     most = _LARGEST if high is None or high > 69 else Fraction(math.exp(max(float(high), -69.0)))
     return real(overlap(loosened((least, most), COARSE), (Fraction(0), _LARGEST)), AS_READ, nullable=is_nullable(args))
 
 
-def _power(args: Sequence[Facts], _: Type) -> Facts:
+def _power(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     base, exponent = (arg.bounds for arg in args)
     bounds = _whole_power(base, exponent)
     if bounds is None:
@@ -113,7 +113,7 @@ def _corner(base: Fraction | None, power: Fraction | None) -> Fraction | None:
     return Fraction(2.0**exponent) if abs(exponent) < 200 else None
 
 
-def _within(args: Sequence[Facts], _: Type) -> Facts:
+def _within(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     low, high = reaching_zero(args[0].bounds, _LEAST)
     reach = reach_of(args[0])
     nullable = args[0].nullable or reach.large > AS_READ.large
@@ -123,14 +123,16 @@ def _within(args: Sequence[Facts], _: Type) -> Facts:
 # Records
 
 
-def _of_one(name: str, spelled: tuple[str, ...], *, nulls: Nulls, facts: Rule, template: str, says: str) -> Function:
+def _of_one(
+    name: str, spelled: tuple[str, ...], *, nulls: Nulls, properties: Rule, template: str, says: str
+) -> Function:
     return Function(
         name=name,
         version=1,
         spelled=spelled,
         signature=Signature(says=f"{spelled[0]}(x)", takes=(_R,), gives=_R),
         nulls=nulls,
-        facts=facts,
+        properties=properties,
         accepts=None,
         effort=Effort(400),
         engines={"duckdb": template},
@@ -141,20 +143,25 @@ def _of_one(name: str, spelled: tuple[str, ...], *, nulls: Nulls, facts: Rule, t
 def _log_record(name: str, spelled: tuple[str, ...], log: Callable[[float], float], says: str) -> Function:
     template = f"(CASE WHEN ({{0}} > 0) THEN {_coarse(f'{name}({{0}})')} END)"
     return _of_one(
-        name, spelled, nulls=Nulls.RULE, facts=_logarithm(log), template=template, says=f"{says}; NULL for 0 and below"
+        name,
+        spelled,
+        nulls=Nulls.RULE,
+        properties=_logarithm(log),
+        template=template,
+        says=f"{says}; NULL for 0 and below",
     )
 
 
 RECORDS = (
     _of_one(
-        "sqrt", ("SQRT",), nulls=Nulls.RULE, facts=_root, template="(CASE WHEN ({0} >= 0) THEN sqrt({0}) END)",
+        "sqrt", ("SQRT",), nulls=Nulls.RULE, properties=_root, template="(CASE WHEN ({0} >= 0) THEN sqrt({0}) END)",
         says="the square root, as an IEEE double; NULL below 0",
     ),
     _log_record("ln", ("LN",), math.log, "the natural logarithm, to 24 bits"),
     _log_record("log10", ("LOG10", "LOG"), math.log10, "the logarithm to base 10, to 24 bits"),
     _log_record("log2", ("LOG2",), math.log2, "the logarithm to base 2, to 24 bits"),
     _of_one(
-        "exp", ("EXP",), nulls=Nulls.IF_ANY, facts=_exponential,
+        "exp", ("EXP",), nulls=Nulls.IF_ANY, properties=_exponential,
         template=(
             f"(CASE WHEN ({{0}} > CAST('{_SATURATED}' AS DOUBLE)) THEN {_LARGEST_SQL} "
             f"WHEN ({{0}} < CAST('-{_SATURATED}' AS DOUBLE)) THEN {_ZERO} ELSE {_coarse('exp({0})')} END)"
@@ -167,14 +174,14 @@ RECORDS = (
         spelled=("POW", "POWER", "**", "^"),
         signature=Signature(says="POW(x, y)", takes=(_R, _R), gives=_R),
         nulls=Nulls.MAYBE,
-        facts=_power,
+        properties=_power,
         accepts=None,
         effort=Effort(2000),
         engines={"duckdb": _within_sql(_coarse("pow({0}, {1})"))},
         says="x to the power of y, to 24 bits; NULL where it is undefined or beyond 2 ** 100, 0 below 2 ** -100",
     ),
     _of_one(
-        "within", ("WITHIN",), nulls=Nulls.RULE, facts=_within, template=_within_sql("{0}"),
+        "within", ("WITHIN",), nulls=Nulls.RULE, properties=_within, template=_within_sql("{0}"),
         says="a real brought back into range: NULL beyond 2 ** 100, 0 below 2 ** -100",
     ),
 )  # fmt: skip

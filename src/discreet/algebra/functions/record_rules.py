@@ -1,4 +1,4 @@
-"""What records share: how facts, domains and refusals are derived."""
+"""What records share: how properties, domains and refusals are derived."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from discreet.algebra.value_properties import (
     MOST_VALUES,
     UNBOUNDED,
     Bounds,
-    Facts,
     Reach,
     Value,
+    ValueProperties,
     every_value,
     outwards,
 )
@@ -30,7 +30,7 @@ from discreet.catalog import Type
 from discreet.catalog.timestamps import FIRST_MOMENT, LAST_MOMENT, place_of
 from discreet.errors import TooLarge
 
-Rule: TypeAlias = Callable[[Sequence[Facts], Type], Facts]
+Rule: TypeAlias = Callable[[Sequence[ValueProperties], Type], ValueProperties]
 Accepts: TypeAlias = Callable[[Sequence[Expression]], str | None]
 Domain: TypeAlias = tuple[Value | None, ...] | None
 MOST_CANDIDATES = 10 * MOST_VALUES
@@ -38,51 +38,53 @@ MOST_CANDIDATES = 10 * MOST_VALUES
 FIRST_DAY, LAST_DAY = Fraction(date.min.toordinal()), Fraction(date.max.toordinal())
 
 
-# Facts of results
+# ValueProperties of results
 
 
-def is_nullable(args: Sequence[Facts]) -> bool:
+def is_nullable(args: Sequence[ValueProperties]) -> bool:
     """Whether any argument may be NULL."""
     return any(arg.nullable for arg in args)
 
 
-def truth(args: Sequence[Facts], _: Type) -> Facts:
+def truth(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     """True or false, or NULL where an argument is."""
-    return Facts(type=Type.BOOLEAN, nullable=is_nullable(args))
+    return ValueProperties(type=Type.BOOLEAN, nullable=is_nullable(args))
 
 
-def integer(bounds: Bounds, *, nullable: bool, values: Domain = None) -> Facts:
+def integer(bounds: Bounds, *, nullable: bool, values: Domain = None) -> ValueProperties:
     """A whole number: NULL where 64 bits do not hold it."""
     low, high = whole(outwards(bounds))
-    return Facts(type=Type.INTEGER, low=low, high=high, values=values, nullable=nullable or not is_held(bounds))
+    return ValueProperties(
+        type=Type.INTEGER, low=low, high=high, values=values, nullable=nullable or not is_held(bounds)
+    )
 
 
-def counted(bounds: Bounds, *, nullable: bool, values: Domain = None) -> Facts:
+def counted(bounds: Bounds, *, nullable: bool, values: Domain = None) -> ValueProperties:
     """A whole number that is small whatever the row: it never leaves 64 bits, even where its ends are not told."""
     low, high = bounds
-    return Facts(type=Type.INTEGER, low=low, high=high, values=values, nullable=nullable)
+    return ValueProperties(type=Type.INTEGER, low=low, high=high, values=values, nullable=nullable)
 
 
-def real(bounds: Bounds, reach: Reach, *, nullable: bool, values: Domain = None) -> Facts:
+def real(bounds: Bounds, reach: Reach, *, nullable: bool, values: Domain = None) -> ValueProperties:
     """A real number."""
     low, high = outwards(bounds)
-    return Facts(type=Type.REAL, low=low, high=high, values=values, nullable=nullable, reach=reach)
+    return ValueProperties(type=Type.REAL, low=low, high=high, values=values, nullable=nullable, reach=reach)
 
 
-def text(longest: int, *, nullable: bool, values: Domain = None) -> Facts:
+def text(longest: int, *, nullable: bool, values: Domain = None) -> ValueProperties:
     """A text of at most so many characters, or a refusal where that is too long."""
     if longest > LONGEST_TEXT:
         raise TooLarge(
             f"A text could become longer than {LONGEST_TEXT:,} characters.",
             next_step="Cut its parts first: LEFT(x, 100).",
         )
-    return Facts(type=Type.TEXT, longest=longest, values=values, nullable=nullable)
+    return ValueProperties(type=Type.TEXT, longest=longest, values=values, nullable=nullable)
 
 
-def day(bounds: Bounds, *, nullable: bool, values: Domain = None) -> Facts:
+def day(bounds: Bounds, *, nullable: bool, values: Domain = None) -> ValueProperties:
     """A date: NULL outside of the calendar."""
     low, high = bounds
-    return Facts(
+    return ValueProperties(
         type=Type.DATE,
         low=None if low is None else min(max(low, FIRST_DAY), LAST_DAY),
         high=None if high is None else min(max(high, FIRST_DAY), LAST_DAY),
@@ -91,37 +93,37 @@ def day(bounds: Bounds, *, nullable: bool, values: Domain = None) -> Facts:
     )
 
 
-def moment(bounds: Bounds, *, nullable: bool, values: Domain = None) -> Facts:
+def moment(bounds: Bounds, *, nullable: bool, values: Domain = None) -> ValueProperties:
     """A timestamp: NULL outside of the calendar."""
     low, high = (
         None if end is None else min(max(end, Fraction(FIRST_MOMENT)), Fraction(LAST_MOMENT)) for end in bounds
     )
-    return Facts(type=Type.TIMESTAMP, low=low, high=high, values=values, nullable=nullable)
+    return ValueProperties(type=Type.TIMESTAMP, low=low, high=high, values=values, nullable=nullable)
 
 
-def as_given(args: Sequence[Facts], _: Type) -> Facts:
+def as_given(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     """The first argument, unchanged, but no longer a column."""
     return replace(args[0], person=False, numbering=False, origin=None)
 
 
-def reach_of(facts: Facts) -> Reach:
+def reach_of(properties: ValueProperties) -> Reach:
     """The magnitudes of a real."""
-    return facts.reach or AS_READ
+    return properties.reach or AS_READ
 
 
-def longest_of(facts: Facts) -> int:
+def longest_of(properties: ValueProperties) -> int:
     """The length of a text."""
-    return facts.longest or 0
+    return properties.longest or 0
 
 
-def first_day(facts: Facts) -> date | None:
+def first_day(properties: ValueProperties) -> date | None:
     """The first date that there can be, where that is known."""
-    return None if facts.low is None else date.fromordinal(ceil(facts.low))
+    return None if properties.low is None else date.fromordinal(ceil(properties.low))
 
 
-def last_day(facts: Facts) -> date | None:
+def last_day(properties: ValueProperties) -> date | None:
     """The last date that there can be, where that is known."""
-    return None if facts.high is None else date.fromordinal(floor(facts.high))
+    return None if properties.high is None else date.fromordinal(floor(properties.high))
 
 
 def ordinals(first: date | None, last: date | None) -> Bounds:
@@ -131,15 +133,15 @@ def ordinals(first: date | None, last: date | None) -> Bounds:
     )
 
 
-def is_null(facts: Facts) -> bool:
+def is_null(properties: ValueProperties) -> bool:
     """Whether it is NULL as written: it bounds nothing, and is no value of its type."""
-    return facts.values == (None,)
+    return properties.values == (None,)
 
 
 # Domains
 
 
-def image(args: Sequence[Facts], rule: Callable[..., Value | None]) -> Domain:
+def image(args: Sequence[ValueProperties], rule: Callable[..., Value | None]) -> Domain:
     """The values of a function that is NULL where an argument is, where those of every argument can be listed.
 
     NULL is a group where it is one of an argument; a combination for which the function is undefined is no group.
@@ -184,7 +186,7 @@ def _spend(candidates: int) -> None:
         )
 
 
-def listed_image(args: Sequence[Facts], rule: Callable[..., Value | None]) -> Domain:
+def listed_image(args: Sequence[ValueProperties], rule: Callable[..., Value | None]) -> Domain:
     """The same where an argument that is no constant has listed values: of whole intervals, the bounds say enough."""
     is_interval = any(arg.values is None for arg in args) and all(
         arg.values is None or _is_constant(arg) for arg in args
@@ -192,19 +194,24 @@ def listed_image(args: Sequence[Facts], rule: Callable[..., Value | None]) -> Do
     return None if is_interval else image(args, rule)
 
 
-def _is_constant(facts: Facts) -> bool:
-    return facts.values is not None and len(facts.values) == 1 and not is_null(facts)
+def _is_constant(properties: ValueProperties) -> bool:
+    return properties.values is not None and len(properties.values) == 1 and not is_null(properties)
 
 
-def _candidates(facts: Facts) -> Domain:
+def _candidates(properties: ValueProperties) -> Domain:
     """Every value, for dates up to ten times as many as may be groups: months of many days are few."""
-    if facts.values is None and facts.type is Type.DATE and facts.low is not None and facts.high is not None:
-        first, last = ceil(facts.low), floor(facts.high)
+    if (
+        properties.values is None
+        and properties.type is Type.DATE
+        and properties.low is not None
+        and properties.high is not None
+    ):
+        first, last = ceil(properties.low), floor(properties.high)
         return None if last - first >= MOST_CANDIDATES else tuple(date.fromordinal(n) for n in range(first, last + 1))
-    return every_value(facts)
+    return every_value(properties)
 
 
-def union(parts: Sequence[Facts]) -> Domain:
+def union(parts: Sequence[ValueProperties]) -> Domain:
     """All values of all parts, in order; None where those of one cannot be listed."""
     domains = [every_value(part) for part in parts]
     values = dict.fromkeys(value for domain in domains for value in domain or ())
@@ -229,9 +236,9 @@ def constant(expression: Expression) -> Value | None:
     return expression.value if isinstance(expression, Literal) else None
 
 
-def constant_of(facts: Facts) -> Value:
-    """The same, from the facts of an argument that was checked to be one."""
-    (value,) = facts.values or (None,)
+def constant_of(properties: ValueProperties) -> Value:
+    """The same, from the properties of an argument that was checked to be one."""
+    (value,) = properties.values or (None,)
     assert value is not None  # noqa: S101  `accepts` has seen to it
     return value
 

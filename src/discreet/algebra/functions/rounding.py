@@ -24,7 +24,7 @@ from discreet.algebra.functions.record_rules import (
     whole_constant,
 )
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
-from discreet.algebra.value_properties import Bounds, Facts, Reach
+from discreet.algebra.value_properties import Bounds, Reach, ValueProperties
 from discreet.catalog import Type
 
 _I, _R = Type.INTEGER, Type.REAL
@@ -33,13 +33,13 @@ _MOST_TENS = 18
 MOST_BUCKETS = 10_000
 
 
-# Facts
+# ValueProperties
 
 
 def _to_whole(step: Callable[[Fraction], int]) -> Rule:
     """Of a function that never falls: the ends go where it takes them."""
 
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         listed = None if args[0].values is None else image(args, lambda value: _held(step(Fraction(value))))
         return integer(stepped(args[0].bounds, step), nullable=is_nullable(args), values=listed)
 
@@ -50,7 +50,7 @@ def _held(value: int) -> int | None:
     return value if abs(value) < 2**63 else None
 
 
-def _sign(args: Sequence[Facts], _: Type) -> Facts:
+def _sign(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     bounds = overlap(stepped(args[0].bounds, _sign_of), (Fraction(-1), Fraction(1)))
     return counted(bounds, nullable=is_nullable(args), values=listed_image(args, _sign_of))
 
@@ -59,7 +59,7 @@ def _sign_of(value: Fraction | float) -> int:
     return (value > 0) - (value < 0)
 
 
-def _digits(args: Sequence[Facts], _: Type) -> Facts:
+def _digits(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     """Multiplied, rounded, divided: none of them ever falls, and each is off by a rounding."""
     scale = Fraction(10) ** int(constant_of(args[1]))  # type: ignore[arg-type]  # `accepts` has seen to it
     low, high = loosened(args[0].bounds)
@@ -69,7 +69,7 @@ def _digits(args: Sequence[Facts], _: Type) -> Facts:
     return real(loosened(bounds), Reach(max(reach.large + 1, 51), 51), nullable=args[0].nullable)
 
 
-def _tens(args: Sequence[Facts], _: Type) -> Facts:
+def _tens(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     digits = constant_of(args[1])
     assert isinstance(digits, int)  # noqa: S101  `accepts` has seen to it
     bounds = stepped(args[0].bounds, lambda end: to_tens(int(end), digits))
@@ -87,7 +87,7 @@ def to_tens(value: int, digits: int) -> int:
     return nearest if value >= 0 else -nearest
 
 
-def _buckets(args: Sequence[Facts], _: Type) -> Facts:
+def _buckets(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     low, high, count = (constant_of(arg) for arg in args[1:])
     assert isinstance(low, float) and isinstance(high, float) and isinstance(count, int)  # noqa: S101, PT018
     first, last = 0, count + 1
@@ -175,7 +175,7 @@ def _whole(name: str, spelled: tuple[str, ...], *, step: Callable[[Fraction], in
         spelled=spelled,
         signature=Signature(says=usage, takes=(_R,), gives=_I),
         nulls=Nulls.RULE,
-        facts=_to_whole(step),
+        properties=_to_whole(step),
         accepts=None,
         effort=Effort(1500),
         engines={"duckdb": narrowed(sql)},
@@ -190,7 +190,7 @@ def _signum(name: str, kind: Type) -> Function:
         spelled=("SIGN",),
         signature=Signature(says="SIGN(x)", takes=(kind,), gives=_I),
         nulls=Nulls.IF_ANY,
-        facts=_sign,
+        properties=_sign,
         accepts=None,
         effort=Effort(200),
         engines={"duckdb": "CAST(sign({0}) AS BIGINT)"},
@@ -212,7 +212,7 @@ RECORDS = (
         spelled=("ROUND", "FLOOR", "CEIL", "CEILING", "TRUNC"),
         signature=Signature(says="ROUND(a)", takes=(_I,), gives=_I),
         nulls=Nulls.IF_ANY,
-        facts=as_given,
+        properties=as_given,
         accepts=None,
         effort=Effort(100),
         engines={"duckdb": "({0})"},
@@ -224,7 +224,7 @@ RECORDS = (
         spelled=("ROUND",),
         signature=Signature(says="ROUND(x, 2)", takes=(_R, _I), gives=_R),
         nulls=Nulls.IF_ANY,
-        facts=_digits,
+        properties=_digits,
         accepts=_accepts_digits,
         effort=Effort(400),
         engines={"duckdb": _digits_sql},
@@ -236,7 +236,7 @@ RECORDS = (
         spelled=("ROUND",),
         signature=Signature(says="ROUND(a, -2)", takes=(_I, _I), gives=_I),
         nulls=Nulls.RULE,
-        facts=_tens,
+        properties=_tens,
         accepts=_accepts_tens,
         effort=Effort(2500),
         engines={"duckdb": _tens_sql},
@@ -248,7 +248,7 @@ RECORDS = (
         spelled=("WIDTH_BUCKET",),
         signature=Signature(says="WIDTH_BUCKET(x, low, high, n)", takes=(_R, _R, _R, _I), gives=_I),
         nulls=Nulls.IF_ANY,
-        facts=_buckets,
+        properties=_buckets,
         accepts=_accepts_buckets,
         effort=Effort(600),
         engines={"duckdb": _BUCKET_SQL},

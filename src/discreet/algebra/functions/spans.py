@@ -21,7 +21,7 @@ from discreet.algebra.functions.record_rules import (
     ordinals,
 )
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
-from discreet.algebra.value_properties import Bounds, Facts
+from discreet.algebra.value_properties import Bounds, ValueProperties
 from discreet.catalog import Type
 
 _D, _I = Type.DATE, Type.INTEGER
@@ -47,12 +47,12 @@ def shifted_months(value: date, months: int) -> date | None:
     return date(year, month, min(value.day, monthrange(year, month)[1]))
 
 
-def _shift(args: Sequence[Facts]) -> Bounds:
+def _shift(args: Sequence[ValueProperties]) -> Bounds:
     """Shifts that are not NULL."""
     return overlap(args[1].bounds, (Fraction(-_FURTHEST), Fraction(_FURTHEST)))
 
 
-def _days_added(args: Sequence[Facts], _: Type) -> Facts:
+def _days_added(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     low, high = summed(args[0].bounds, args[1].bounds)
     is_sure = (
         low is not None
@@ -65,7 +65,7 @@ def _days_added(args: Sequence[Facts], _: Type) -> Facts:
     return day(bounds, nullable=is_nullable(args) or not is_sure, values=listed_image(args, shifted_days))
 
 
-def _months_added(args: Sequence[Facts], _: Type) -> Facts:
+def _months_added(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     """The ends of both, shifted as far as the calendar goes."""
     first, last = first_day(args[0]), last_day(args[0])
     least, most = _shift(args)
@@ -86,7 +86,7 @@ def quarter(value: date) -> int:
 
 
 def _between(distance: Callable[[date, date], int]) -> Rule:
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         (a, d), (b, c) = ((first_day(arg), last_day(arg)) for arg in args)
         low = None if d is None or b is None else Fraction(distance(d, b))
         high = None if a is None or c is None else Fraction(distance(a, c))
@@ -133,7 +133,7 @@ def _between_record(unit: str, distance: Callable[[date, date], int], template: 
         spelled=("DATE_DIFF", "DATEDIFF"),
         signature=Signature(says=f"DATE_DIFF('{unit}', a, b)", takes=(_D, _D), gives=_I),
         nulls=Nulls.IF_ANY,
-        facts=_between(distance),
+        properties=_between(distance),
         accepts=None,
         effort=Effort(800),
         engines={"duckdb": template},
@@ -141,14 +141,14 @@ def _between_record(unit: str, distance: Callable[[date, date], int], template: 
     )
 
 
-def _shift_record(unit: str, facts: Rule, template: str, says: str) -> Function:
+def _shift_record(unit: str, properties: Rule, template: str, says: str) -> Function:
     return Function(
         name=f"add_{unit}s",
         version=1,
         spelled=("+", "-", "DATE_ADD", "DATE_SUB"),
         signature=Signature(says=f"d + INTERVAL (n) {unit.upper()}", takes=(_D, _I), gives=_D),
         nulls=Nulls.RULE,
-        facts=facts,
+        properties=properties,
         accepts=None,
         effort=Effort(800),
         engines={"duckdb": template},
@@ -194,7 +194,7 @@ RECORDS = (
         spelled=("DATE_SUB", "DATESUB"),
         signature=Signature(says="DATE_SUB('year', a, b)", takes=(_D, _D), gives=_I),
         nulls=Nulls.IF_ANY,
-        facts=_between(age),
+        properties=_between(age),
         accepts=None,
         effort=Effort(800),
         engines={"duckdb": _AGE_SQL},

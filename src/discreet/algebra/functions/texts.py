@@ -21,7 +21,7 @@ from discreet.algebra.functions.record_rules import (
     whole_constant,
 )
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, Template, register
-from discreet.algebra.value_properties import LONGEST_TEXT, Facts, Value
+from discreet.algebra.value_properties import LONGEST_TEXT, Value, ValueProperties
 from discreet.catalog import Type
 
 _I, _T, _B = Type.INTEGER, Type.TEXT, Type.BOOLEAN
@@ -29,13 +29,13 @@ _MOST_WILDCARDS = 4
 _LONGEST_PATTERN, _LONGEST_MIXED = 1_000, 50
 """Characters of a LIKE pattern, and of one that has % beside _: the engine tries it at every place of a text."""
 
-# Facts
+# ValueProperties
 
 
 def _shortened(value: Callable[..., Value | None], *, least: int = 0) -> Rule:
     """Of what makes no text longer; the whole number at the end, if there is one, is `least` or more, or the result is NULL."""
 
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         numbers = [arg for arg in args if arg.type is _I]
         undefined = any(
             number.low is None or number.low < bound for number, bound in zip(numbers, (least, 0), strict=False)
@@ -45,51 +45,51 @@ def _shortened(value: Callable[..., Value | None], *, least: int = 0) -> Rule:
     return rule
 
 
-def _cut(args: Sequence[Facts]) -> int:
+def _cut(args: Sequence[ValueProperties]) -> int:
     """The length of the text, or of the part that is taken of it."""
     longest, last = longest_of(args[0]), args[-1]
     return min(longest, max(0, int(last.high))) if last.type is _I and last.high is not None else longest
 
 
-def _from(args: Sequence[Facts], _: Type) -> Facts:
+def _from(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     undefined = args[1].low is None or args[1].low < 1
     return text(longest_of(args[0]), nullable=is_nullable(args) or undefined, values=image(args, _substring))
 
 
 def _same_length(value: Callable[..., str | None]) -> Rule:
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         return text(longest_of(args[0]), nullable=is_nullable(args), values=image(args, value))
 
     return rule
 
 
-def _length(args: Sequence[Facts], _: Type) -> Facts:
+def _length(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     bounds = Fraction(0), Fraction(longest_of(args[0]))
     return counted(bounds, nullable=is_nullable(args), values=image(args, len))
 
 
-def _position(args: Sequence[Facts], _: Type) -> Facts:
+def _position(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     return counted((Fraction(0), Fraction(max(1, longest_of(args[0])))), nullable=is_nullable(args))
 
 
-def _replaced(args: Sequence[Facts], _: Type) -> Facts:
+def _replaced(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     old, new, longest = len(str(constant_of(args[1]))), longest_of(args[2]), longest_of(args[0])
     more = longest // old * max(0, new - old)
     return text(longest + more, nullable=args[0].nullable, values=image(args, str.replace))
 
 
-def _concatenated(args: Sequence[Facts], _: Type) -> Facts:
+def _concatenated(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     """NULL counts as an empty text."""
     shown = [arg if arg.values is None else _without_null(arg) for arg in args]
     return text(sum(map(longest_of, args)), nullable=False, values=image(shown, lambda *parts: "".join(parts)))
 
 
-def _without_null(facts: Facts) -> Facts:
-    values = tuple(dict.fromkeys("" if value is None else value for value in facts.values or ()))
-    return Facts(type=_T, values=values, longest=facts.longest)
+def _without_null(properties: ValueProperties) -> ValueProperties:
+    values = tuple(dict.fromkeys("" if value is None else value for value in properties.values or ()))
+    return ValueProperties(type=_T, values=values, longest=properties.longest)
 
 
-def _joined(args: Sequence[Facts], _: Type) -> Facts:
+def _joined(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     values = image(args, lambda a, b: a + b)
     return text(sum(map(longest_of, args)), nullable=is_nullable(args), values=values)
 
@@ -167,7 +167,7 @@ def _record(
     gives: Type,
     usage: str,
     nulls: Nulls,
-    facts: Rule,
+    properties: Rule,
     template: Template,
     says: str,
     effort: Effort,
@@ -179,7 +179,7 @@ def _record(
         spelled=spelled,
         signature=Signature(says=usage, takes=takes, gives=gives),
         nulls=nulls,
-        facts=facts,
+        properties=properties,
         accepts=accepts,
         effort=effort,
         engines={"duckdb": template},
@@ -191,13 +191,13 @@ def _changed(name: str, *, value: Callable[[str], str], template: str, effort: E
     word = name.upper()
     return _record(
         name, (word, *(("LCASE",) if name == "lower" else ("UCASE",) if name == "upper" else ())), takes=(_T,), gives=_T,
-        usage=f"{word}(x)", nulls=Nulls.IF_ANY, facts=_same_length(value), template=template, says=says, effort=effort,
+        usage=f"{word}(x)", nulls=Nulls.IF_ANY, properties=_same_length(value), template=template, says=says, effort=effort,
     )  # fmt: skip
 
 
 def _test(name: str, spelled: tuple[str, ...], says: str) -> Function:
     return _record(
-        name, spelled, takes=(_T, _T), gives=_B, usage=f"{spelled[0]}(x, part)", nulls=Nulls.IF_ANY, facts=truth,
+        name, spelled, takes=(_T, _T), gives=_B, usage=f"{spelled[0]}(x, part)", nulls=Nulls.IF_ANY, properties=truth,
         template=f"{name}({{0}}, {{1}})", says=says, effort=Effort(350, 80),
     )  # fmt: skip
 
@@ -205,7 +205,7 @@ def _test(name: str, spelled: tuple[str, ...], says: str) -> Function:
 def _side(name: str) -> Function:
     rule, word = _left if name == "left" else _right, name.upper()
     return _record(
-        name, (word,), takes=(_T, _I), gives=_T, usage=f"{word}(x, n)", nulls=Nulls.RULE, facts=_shortened(rule),
+        name, (word,), takes=(_T, _I), gives=_T, usage=f"{word}(x, n)", nulls=Nulls.RULE, properties=_shortened(rule),
         template=f"(CASE WHEN ({{1}} >= 0) THEN {name}({{0}}, {_clamped(1)}) END)",
         says=f"the {'first' if name == 'left' else 'last'} n characters; NULL for n below 0", effort=Effort(500, 25),
     )  # fmt: skip
@@ -214,7 +214,7 @@ def _side(name: str) -> Function:
 def _pattern(name: str, template: str, effort: Effort, says: str) -> Function:
     word = name.upper()
     return _record(
-        name, (word,), takes=(_T, _T), gives=_B, usage=f"x {word} 'pattern'", nulls=Nulls.IF_ANY, facts=truth,
+        name, (word,), takes=(_T, _T), gives=_B, usage=f"x {word} 'pattern'", nulls=Nulls.IF_ANY, properties=truth,
         template=template, says=says, effort=effort, accepts=_accepts_pattern,
     )  # fmt: skip
 
@@ -224,16 +224,16 @@ RECORDS = (
     _changed("upper", value=upper, template=UPPER_SQL, effort=_CASED, says="in capitals: Latin, Greek and Cyrillic, one character for one (ß stays)"),
     _record(
         "length", ("LENGTH", "LEN", "CHAR_LENGTH", "CHARACTER_LENGTH"), takes=(_T,), gives=_I, usage="LENGTH(x)", nulls=Nulls.IF_ANY,
-        facts=_length, template="CAST(length({0}) AS BIGINT)", says="how many characters (code points)", effort=Effort(250, 16),
+        properties=_length, template="CAST(length({0}) AS BIGINT)", says="how many characters (code points)", effort=Effort(250, 16),
     ),
     _record(
         "substring", ("SUBSTRING", "SUBSTR"), takes=(_T, _I, _I), gives=_T, usage="SUBSTRING(x, start, length)", nulls=Nulls.RULE,
-        facts=_shortened(_substring, least=1),
+        properties=_shortened(_substring, least=1),
         template=f"(CASE WHEN (({{1}} >= 1) AND ({{2}} >= 0)) THEN substring({{0}}, GREATEST({_clamped(1)}, 1), {_clamped(2)}) END)",
         says="so many characters from a place on, the first is 1; NULL for a start below 1 or a length below 0", effort=Effort(500, 25),
     ),
     _record(
-        "substring_from", ("SUBSTRING", "SUBSTR"), takes=(_T, _I), gives=_T, usage="SUBSTRING(x, start)", nulls=Nulls.RULE, facts=_from,
+        "substring_from", ("SUBSTRING", "SUBSTR"), takes=(_T, _I), gives=_T, usage="SUBSTRING(x, start)", nulls=Nulls.RULE, properties=_from,
         template=f"(CASE WHEN ({{1}} >= 1) THEN substring({{0}}, GREATEST({_clamped(1)}, 1)) END)",
         says="all characters from a place on, the first is 1; NULL for a start below 1", effort=Effort(500, 25),
     ),
@@ -247,18 +247,18 @@ RECORDS = (
     _test("contains", ("CONTAINS",), "whether a text has another in it; the empty one is in every text"),
     _record(
         "position", ("STRPOS", "INSTR", "POSITION"), takes=(_T, _T), gives=_I, usage="STRPOS(x, part)", nulls=Nulls.IF_ANY,
-        facts=_position, template="CAST(instr({0}, {1}) AS BIGINT)",
+        properties=_position, template="CAST(instr({0}, {1}) AS BIGINT)",
         says="where a text first has another in it, counted from 1; 0 where it does not, 1 for an empty one", effort=Effort(350, 80),
     ),
     _pattern("like", "({0} LIKE {1})", Effort(400, 50, is_product=True), "whether a text fits a pattern: % is any text, _ any one character, nothing escapes them"),
     _pattern("ilike", f"({LOWER_SQL} LIKE {LOWER_SQL.replace('{0}', '{1}')})", Effort(4000, 800, is_product=True), "LIKE, with both in small letters as LOWER has them"),
     _record(
-        "replace", ("REPLACE",), takes=(_T, _T, _T), gives=_T, usage="REPLACE(x, 'old', 'new')", nulls=Nulls.IF_ANY, facts=_replaced,
+        "replace", ("REPLACE",), takes=(_T, _T, _T), gives=_T, usage="REPLACE(x, 'old', 'new')", nulls=Nulls.IF_ANY, properties=_replaced,
         template="replace({0}, {1}, {2})", effort=Effort(400, 100), accepts=_accepts_replacement, says="with every occurrence of one text replaced by another",
     ),
     _record(
         "split_part", ("SPLIT_PART",), takes=(_T, _T, _I), gives=_T, usage="SPLIT_PART(x, ',', 1)", nulls=Nulls.IF_ANY,
-        facts=_same_length(_split), template="split_part({0}, {1}, {2})", effort=Effort(500, 150), accepts=_accepts_part,
+        properties=_same_length(_split), template="split_part({0}, {1}, {2})", effort=Effort(500, 150), accepts=_accepts_part,
         says="the part between delimiters, counted from 1; empty where there is no such part",
     ),
     Function(
@@ -267,14 +267,14 @@ RECORDS = (
         spelled=("CONCAT",),
         signature=Signature(says="CONCAT(a, b, …)", takes=(_T,), repeats=1, gives=_T),
         nulls=Nulls.NEVER,
-        facts=_concatenated,
+        properties=_concatenated,
         accepts=None,
         effort=Effort(400, 30),
         engines={"duckdb": _concat_sql},
         says="texts one behind the other; NULL counts as empty",
     ),
     _record(
-        "joined", ("||",), takes=(_T, _T), gives=_T, usage="a || b", nulls=Nulls.IF_ANY, facts=_joined, template="({0} || {1})", effort=Effort(500, 30),
+        "joined", ("||",), takes=(_T, _T), gives=_T, usage="a || b", nulls=Nulls.IF_ANY, properties=_joined, template="({0} || {1})", effort=Effort(500, 30),
         says="texts one behind the other; NULL where one is",
     ),
 )  # fmt: skip

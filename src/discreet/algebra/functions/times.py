@@ -19,7 +19,7 @@ from discreet.algebra.functions.record_rules import (
     ordinals,
 )
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
-from discreet.algebra.value_properties import MOST_VALUES, Bounds, Facts
+from discreet.algebra.value_properties import MOST_VALUES, Bounds, ValueProperties
 from discreet.catalog import Type
 from discreet.catalog.timestamps import FIRST_MOMENT, LAST_MOMENT, microseconds_of, timestamp_at
 
@@ -31,10 +31,10 @@ _FURTHEST = 10**12
 """Seconds: more than the calendar has."""
 
 
-def _ends(facts: Facts) -> tuple[datetime | None, datetime | None]:
+def _ends(properties: ValueProperties) -> tuple[datetime | None, datetime | None]:
     """The first and the last timestamp that there can be, where that is known."""
-    return (None if facts.low is None else timestamp_at(ceil(facts.low))), (
-        None if facts.high is None else timestamp_at(floor(facts.high))
+    return (None if properties.low is None else timestamp_at(ceil(properties.low))), (
+        None if properties.high is None else timestamp_at(floor(properties.high))
     )
 
 
@@ -49,12 +49,12 @@ def _midnight(value: date) -> datetime:
     return datetime.combine(value, time.min)
 
 
-def _days(args: Sequence[Facts], _: Type) -> Facts:
+def _days(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     first, last = (None if end is None else end.date() for end in _ends(args[0]))
     return day(ordinals(first, last), nullable=is_nullable(args), values=listed_image(args, _day_of))
 
 
-def _midnights(args: Sequence[Facts], _: Type) -> Facts:
+def _midnights(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     low, high = (
         None if end is None else Fraction(microseconds_of(_midnight(date.fromordinal(int(end)))))
         for end in args[0].bounds
@@ -66,7 +66,7 @@ def _midnights(args: Sequence[Facts], _: Type) -> Facts:
 
 
 def _part(part: Callable[[datetime], int], last: int) -> Rule:
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         bounds = (Fraction(0), Fraction(last))
         return counted(bounds, nullable=is_nullable(args), values=listed_image(args, part))
 
@@ -78,7 +78,7 @@ def _beginning(unit: int) -> Callable[[datetime], datetime]:
 
 
 def _truncated(unit: int) -> Rule:
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         low, high = (None if end is None else Fraction(floor(end) // unit * unit) for end in args[0].bounds)
         values = listed_image(args, _beginning(unit)) if args[0].values is not None else _beginnings(low, high, unit)
         return moment((low, high), nullable=is_nullable(args), values=values)
@@ -103,7 +103,7 @@ def _distance(unit: int) -> Callable[[datetime, datetime], int]:
 def _between(unit: int) -> Rule:
     distance = _distance(unit)
 
-    def rule(args: Sequence[Facts], _: Type) -> Facts:
+    def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         (a, d), (b, c) = map(_ends, args)
         low = None if d is None or b is None else Fraction(distance(d, b))
         high = None if a is None or c is None else Fraction(distance(a, c))
@@ -117,7 +117,7 @@ def _shifted(value: datetime, seconds: int) -> datetime | None:
     return timestamp_at(at) if abs(seconds) <= _FURTHEST and FIRST_MOMENT <= at <= LAST_MOMENT else None
 
 
-def _added(args: Sequence[Facts], _: Type) -> Facts:
+def _added(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     shift: Bounds = overlap(args[1].bounds, (Fraction(-_FURTHEST), Fraction(_FURTHEST)))
     least, most = (None if end is None else end * _SECOND for end in shift)
     low, high = summed(args[0].bounds, (least, most))
@@ -134,7 +134,7 @@ def _record(
     spelled: tuple[str, ...],
     signature: Signature,
     *,
-    facts: Rule,
+    properties: Rule,
     template: str,
     says: str,
     nulls: Nulls = Nulls.IF_ANY,
@@ -145,7 +145,7 @@ def _record(
         spelled=spelled,
         signature=signature,
         nulls=nulls,
-        facts=facts,
+        properties=properties,
         accepts=None,
         effort=Effort(800),
         engines={"duckdb": template},
@@ -158,7 +158,7 @@ def _part_record(unit: str, part: Callable[[datetime], int], last: int, says: st
         unit,
         (unit.upper(), "EXTRACT", "DATE_PART", "DATEPART"),
         Signature(says=f"{unit.upper()}(t)", takes=(_T,), gives=_I),
-        facts=_part(part, last),
+        properties=_part(part, last),
         template=f"CAST({unit}({{0}}) AS BIGINT)",
         says=says,
     )
@@ -169,7 +169,7 @@ def _trunc_record(unit: str) -> Function:
         f"trunc_{unit}",
         ("DATE_TRUNC",),
         Signature(says=f"DATE_TRUNC('{unit}', t)", takes=(_T,), gives=_T),
-        facts=_truncated(_UNITS[unit]),
+        properties=_truncated(_UNITS[unit]),
         template=f"date_trunc('{unit}', {{0}})",
         says=f"the beginning of the {unit}",
     )
@@ -182,7 +182,7 @@ def _between_record(unit: str) -> Function:
         f"{unit}s_between",
         ("DATE_DIFF", "DATEDIFF"),
         Signature(says=f"DATE_DIFF('{unit}', a, b)", takes=(_T, _T), gives=_I),
-        facts=_between(_UNITS[unit]),
+        properties=_between(_UNITS[unit]),
         template=f"({second} - {first})",
         says=f"how many {unit}s begin between the first timestamp and the second",
     )
@@ -198,7 +198,7 @@ RECORDS = (
         "date_of_timestamp",
         ("CAST", "DATE_TRUNC"),
         Signature(says="CAST(t AS DATE)", takes=(_T,), gives=_D),
-        facts=_days,
+        properties=_days,
         template="CAST({0} AS DATE)",
         says="the day of a timestamp; what is known of dates is asked of it",
     ),
@@ -206,7 +206,7 @@ RECORDS = (
         "timestamp_of_date",
         ("CAST",),
         Signature(says="CAST(d AS TIMESTAMP)", takes=(_D,), gives=_T),
-        facts=_midnights,
+        properties=_midnights,
         template="CAST({0} AS TIMESTAMP)",
         says="the beginning of the day",
     ),
@@ -219,7 +219,7 @@ RECORDS = (
         "add_seconds",
         ("+", "-", "DATE_ADD", "DATE_SUB"),
         Signature(says="t + INTERVAL (n) SECOND", takes=(_T, _I), gives=_T),
-        facts=_added,
+        properties=_added,
         template=_ADDED_SQL,
         says="so many seconds later, also as minutes, hours, days and weeks; NULL outside of the years 1 to 9999",
         nulls=Nulls.RULE,

@@ -216,7 +216,7 @@ class DuckEngine:
     def _grouping(
         self, cursor: duckdb.DuckDBPyConnection, query: Query, grouping: Grouping, asked: threading.Event
     ) -> ExactRows:
-        kinds = [query.keys[index].expression.facts.type for index in grouping.keys]
+        kinds = [query.keys[index].expression.properties.type for index in grouping.keys]
         count = query.groups_in(grouping.keys)
         with self._reading(cursor, grouping.integers, asked):
             integers = self._integers(

@@ -35,7 +35,7 @@ _LISTED = MOST_GROUPS + 1
 
 
 class PublicTables:
-    """Implements `PublicFacts`, and holds prepared relations while a query is under way."""
+    """Implements `PublicLookup`, and holds prepared relations while a query is under way."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch) -> None:
         self._connection, self._watch = connection, watch
@@ -58,7 +58,7 @@ class PublicTables:
                 )
             yield
 
-    # PublicFacts
+    # PublicLookup
 
     def rows(self, table: Table) -> int:
         return int(self._looked_up(f"SELECT count(*) FROM {DATA}.{dialect.quoted(table.name)}")[0][0])
@@ -79,7 +79,7 @@ class PublicTables:
         values = _values(relation, expression)
         if outer:
             nulls = ", ".join(
-                f"{dialect.literal(column.facts.type, None)} AS c{at}"
+                f"{dialect.literal(column.properties.type, None)} AS c{at}"
                 for at, column in enumerate(relation.columns, start=1)
             )
             values += f" UNION ALL {_values_of(expression, f'SELECT {nulls}')}"
@@ -87,7 +87,7 @@ class PublicTables:
         return tuple(row[0] for row in rows)
 
     def ends(self, relation: Relation, expression: Expression) -> tuple[Fraction, Fraction] | None:
-        if expression.facts.type in (Type.TEXT, Type.BOOLEAN):
+        if expression.properties.type in (Type.TEXT, Type.BOOLEAN):
             return None
         ((low, high),) = self._looked_up(f"SELECT min(v), max(v) FROM ({_values(relation, expression)})")
         return None if low is None else (_number(low), _number(high))
@@ -159,7 +159,7 @@ def _values(relation: Relation, expression: Expression) -> str:
 
 def _values_of(expression: Expression, rows: str) -> str:
     levels = Renderer().levels()
-    value = dialect.canonical(levels.name(expression), expression.facts.type)
+    value = dialect.canonical(levels.name(expression), expression.properties.type)
     return f"SELECT {value} AS v FROM {levels.source(f'({rows})')}"
 
 

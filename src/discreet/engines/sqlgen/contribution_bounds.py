@@ -46,7 +46,7 @@ class Cut:
         return " AND ".join(self._is_declared(index, key) for index, key in enumerate(self._query.keys)) or "true"
 
     def _is_declared(self, index: int, key: Key) -> str:
-        name, kind = f"k{index}", key.expression.facts.type
+        name, kind = f"k{index}", key.expression.properties.type
         if key.values is None:
             return f"{name} IS NOT NULL"
         listed = [value for value in key.values if value is not None]
@@ -62,7 +62,7 @@ class Cut:
     def code(self, index: int) -> str:
         """The number of a key's value among those declared, from 0; NULL's too, where it is one of them."""
         key, name = self._query.keys[index], f"k{index}"
-        values, kind = key.values or (), key.expression.facts.type
+        values, kind = key.values or (), key.expression.properties.type
         listed = [value for value in values if value is not None]
         first = listed[0] if listed else None
         if kind is Type.INTEGER and isinstance(first, int) and listed == list(range(first, first + len(listed))):

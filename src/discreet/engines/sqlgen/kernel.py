@@ -99,7 +99,7 @@ class _Rows:
     # What stands in each row
 
     def _key(self, index: int, key: Key) -> str:
-        name, kind = self._levels.name(key.expression), key.expression.facts.type
+        name, kind = self._levels.name(key.expression), key.expression.properties.type
         if self._has_places(key):
             return f"{dialect.place_among(name, [str(value) for value in key.values or ()])} AS k{index}"
         return f"{dialect.canonical(name, kind)} AS k{index}"
@@ -112,7 +112,7 @@ class _Rows:
         if not 0 < len(values) <= _PLACES or len(set(values)) < len(values) or None in values:
             return False
         counts_people = any(measure.kind is Kind.PEOPLE for measure in self._query.measures)
-        return counts_people and not self._query.drops_undeclared and key.expression.facts.type is Type.TEXT
+        return counts_people and not self._query.drops_undeclared and key.expression.properties.type is Type.TEXT
 
     def _shown(self, index: int) -> str:
         return f"CAST(k{index} AS VARCHAR)" if self._has_places(self._query.keys[index]) else f"k{index}"
@@ -253,4 +253,4 @@ def _product(first: str, second: str, measure: Measure) -> str:
 
 
 def _canonical_value(levels: Levels, value: Any) -> str:
-    return dialect.canonical(levels.name(value), value.facts.type)
+    return dialect.canonical(levels.name(value), value.properties.type)

@@ -91,7 +91,7 @@ class Renderer:
         if isinstance(value, Field) and rows.columns[value.at].step == steps.step:
             name = levels.column("s", value.at)
         else:
-            name = levels.computed(value, lambda name: dialect.steps_of(name, value.facts.type, steps))
+            name = levels.computed(value, lambda name: dialect.steps_of(name, value.properties.type, steps))
         return dialect.clamped(name, steps.low, steps.high)
 
     # Rows of one relation
@@ -252,8 +252,8 @@ class Renderer:
             if f"c{at}" not in kept:
                 continue
             text = f" OVER ({window_clause.rows_of(window, rows, levels, ids(rows))})"
-            if isinstance(window.what, Aggregate):
-                raw, (value,) = self._folds([window.what], levels, rows, text)
+            if isinstance(window.operation, Aggregate):
+                raw, (value,) = self._folds([window.operation], levels, rows, text)
                 inner += raw
             else:
                 value = next(self._values)

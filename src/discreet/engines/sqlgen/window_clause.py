@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.algebra.aggregates import Frame, Place, Window
+from discreet.algebra.aggregates import Frame, RowFunction, Window
 from discreet.algebra.relations import Relation
 from discreet.engines.sqlgen.common_subexpressions import Levels
 
@@ -36,13 +36,13 @@ def rows_of(asked: Window, rows: Relation, levels: Levels, ids: Sequence[str]) -
 def place(asked: Window, levels: Levels) -> str:
     """The function of a window that is no aggregate."""
     value = "" if asked.value is None else levels.name(asked.value)
-    match asked.what:
-        case Place.LAG | Place.LEAD:
-            return f"{asked.what.value}({value}, {asked.offset})"
-        case Place.NTILE:
+    match asked.operation:
+        case RowFunction.LAG | RowFunction.LEAD:
+            return f"{asked.operation.value}({value}, {asked.offset})"
+        case RowFunction.NTILE:
             return f"ntile({asked.offset})"
-        case Place():
-            return f"{asked.what.value}({value})"
+        case RowFunction():
+            return f"{asked.operation.value}({value})"
     message = "an aggregate is no place"
     raise TypeError(message)
 
@@ -51,7 +51,7 @@ def _frame(asked: Window) -> str:
     """Which rows count. The first and the last value of a partition without an asked order are of all of it."""
     if asked.frame is not None:
         return f"ROWS BETWEEN {_end(asked.frame, start=True)} AND {_end(asked.frame, start=False)}"
-    if asked.what in (Place.FIRST, Place.LAST) and not asked.order:
+    if asked.operation in (RowFunction.FIRST, RowFunction.LAST) and not asked.order:
         return "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
     return ""
 

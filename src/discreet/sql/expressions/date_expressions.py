@@ -51,13 +51,13 @@ _PICTURE = re.compile("|".join(sorted(_WRITTEN, key=len, reverse=True)) + r"|[^A
 def _day(node: exp.Expr, here: Here) -> Expression:
     """A date; of a timestamp its day."""
     value = here.read(node)
-    return call("date_of_timestamp", value) if value.facts.type is Type.TIMESTAMP else as_type(value, Type.DATE)
+    return call("date_of_timestamp", value) if value.properties.type is Type.TIMESTAMP else as_type(value, Type.DATE)
 
 
 def _moment(node: exp.Expr, here: Here) -> Expression:
     """A timestamp, and no date: a day has no hour."""
     value = here.read(node)
-    if value.facts.type is Type.DATE:
+    if value.properties.type is Type.DATE:
         raise NotAllowed("A date has no time of day.", next_step="Use year, quarter, month, week or day.")
     return as_type(value, Type.TIMESTAMP)
 
@@ -131,7 +131,7 @@ def _sum(node: exp.Add | exp.Sub, here: Here) -> Expression:
     if isinstance(right, exp.Interval):
         return _later(left, right, here, minus=minus)
     a, b = here.read(left), here.read(right)
-    kinds = a.facts.type, b.facts.type
+    kinds = a.properties.type, b.properties.type
     if kinds == (Type.DATE, Type.INTEGER):
         return call("add_days", a, _times(b, -1 if minus else 1))
     if kinds == (Type.INTEGER, Type.DATE) and not minus:
@@ -149,7 +149,7 @@ def _sum(node: exp.Add | exp.Sub, here: Here) -> Expression:
 def _later(day: exp.Expr, interval: exp.Interval, here: Here, *, minus: bool) -> Expression:
     unit = interval.args["unit"].name.upper().removesuffix("S") if interval.args.get("unit") is not None else ""
     value, sign = here.read(day), -1 if minus else 1
-    if value.facts.type is Type.TIMESTAMP:
+    if value.properties.type is Type.TIMESTAMP:
         if unit not in _LATER:
             raise _no_interval()
         return call("add_seconds", value, _times(_amount(interval.this, here), sign * _LATER[unit]))
@@ -166,7 +166,7 @@ def _amount(node: exp.Expr, here: Here) -> Expression:
             raise _no_interval()
         return Literal(Type.INTEGER, int(node.name))
     amount = here.read(node)
-    if amount.facts.type is not Type.INTEGER:
+    if amount.properties.type is not Type.INTEGER:
         raise _no_interval()
     return amount
 
@@ -198,7 +198,7 @@ def _formatted(node: exp.TimeToStr, here: Here) -> Expression:
 
 def _day_or_moment(node: exp.Expr, here: Here) -> Expression:
     value = here.read(node)
-    return value if value.facts.type is Type.TIMESTAMP else as_type(value, Type.DATE)
+    return value if value.properties.type is Type.TIMESTAMP else as_type(value, Type.DATE)
 
 
 def _pictured(node: exp.ToChar, here: Here) -> Expression:

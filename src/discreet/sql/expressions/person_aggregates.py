@@ -12,7 +12,7 @@ from discreet.algebra.aggregates import Aggregate, Fold
 from discreet.algebra.expressions import Expression, Field, Literal, call
 from discreet.algebra.grid_steps import Steps, steps_for
 from discreet.algebra.relations import PerPerson
-from discreet.algebra.value_properties import Facts
+from discreet.algebra.value_properties import ValueProperties
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, UnknownName
 from discreet.sql.expressions.row_expressions import only, spoken
@@ -89,9 +89,9 @@ def _count(argument: exp.Expr, where: Expression | None, here: Here) -> Aggregat
 def _folded(fold: Fold, value: Expression, where: Expression | None, here: Here, *, name: str | None) -> Aggregate:
     steps: Steps | None = None
     if fold in (Fold.SUM, Fold.AVERAGE):
-        if value.facts.type is Type.BOOLEAN:
+        if value.properties.type is Type.BOOLEAN:
             value = call("to_int", value)
-        if value.facts.type is Type.REAL:
+        if value.properties.type is Type.REAL:
             steps = _steps(value, here.scope, here.context, name=name)
     return Aggregate(fold, value, where, steps)
 
@@ -102,19 +102,19 @@ def _steps(value: Expression, scope: Scope, context: Context, *, name: str | Non
     return steps_for(bounded(value, scope, context), stored, name=name)
 
 
-def bounded(value: Expression, scope: Scope, context: Context) -> Facts:
-    """The facts of a value; where its bounds are not declared and it is computed from public rows alone, those found there."""
-    facts = value.facts
-    if facts.type not in (Type.INTEGER, Type.REAL) or (facts.low is not None and facts.high is not None):
-        return facts
+def bounded(value: Expression, scope: Scope, context: Context) -> ValueProperties:
+    """The properties of a value; where its bounds are not declared and it is computed from public rows alone, those found there."""
+    properties = value.properties
+    if properties.type not in (Type.INTEGER, Type.REAL) or (properties.low is not None and properties.high is not None):
+        return properties
     if scope.is_public:
-        ends = context.facts.ends(scope.relation, scope.fresh(value))
-    elif facts.origin is not None:
-        ends = context.facts.ends(facts.origin.relation, facts.origin.expression)
+        ends = context.lookup.ends(scope.relation, scope.fresh(value))
+    elif properties.origin is not None:
+        ends = context.lookup.ends(properties.origin.relation, properties.origin.expression)
     else:
-        return facts
+        return properties
     low, high = ends or (Fraction(0), Fraction(0))
-    return replace(facts, low=low, high=high)
+    return replace(properties, low=low, high=high)
 
 
 @dataclass(eq=False, kw_only=True)

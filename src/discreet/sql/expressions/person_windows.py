@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from discreet.algebra.aggregates import Aggregate, Frame, Order, Place, Window
+from discreet.algebra.aggregates import Aggregate, Frame, Order, RowFunction, Window
 from discreet.algebra.expressions import Expression, call
 from discreet.errors import JoinsPeople, NotAllowed, UnknownName
 from discreet.sql.expressions.person_aggregates import aggregate, fresh_aggregate
@@ -14,9 +14,9 @@ from discreet.sql.expressions.row_expressions import only
 from discreet.sql.expressions.type_matching import unknown
 from discreet.sql.reader.reader_model import Here
 
-_PLACES: dict[type[exp.Expr], Place] = {
-    exp.RowNumber: Place.ROW_NUMBER, exp.Rank: Place.RANK, exp.DenseRank: Place.DENSE_RANK, exp.Ntile: Place.NTILE,
-    exp.Lag: Place.LAG, exp.Lead: Place.LEAD, exp.FirstValue: Place.FIRST, exp.LastValue: Place.LAST,
+_PLACES: dict[type[exp.Expr], RowFunction] = {
+    exp.RowNumber: RowFunction.ROW_NUMBER, exp.Rank: RowFunction.RANK, exp.DenseRank: RowFunction.DENSE_RANK, exp.Ntile: RowFunction.NTILE,
+    exp.Lag: RowFunction.LAG, exp.Lead: RowFunction.LEAD, exp.FirstValue: RowFunction.FIRST, exp.LastValue: RowFunction.LAST,
 }  # fmt: skip
 _FARTHEST = 10_000
 _Ends = tuple[int | None, int | None]
@@ -66,10 +66,10 @@ def _window(node: exp.Window, here: Here) -> Window:
     order = tuple(key for part in _ordered(node) for key in sort_keys(part, here))
     what, value, offset = _function(node.this, here)
     frame, keeps_order = _frame(node.args.get("spec"), what, order)
-    if what is Place.LAST and frame == Frame(None, None):
-        what, order = Place.FIRST, _reversed(order)
+    if what is RowFunction.LAST and frame == Frame(None, None):
+        what, order = RowFunction.FIRST, _reversed(order)
     return Window(
-        what=fresh_aggregate(scope, what) if isinstance(what, Aggregate) else what,
+        operation=fresh_aggregate(scope, what) if isinstance(what, Aggregate) else what,
         value=None if value is None else scope.fresh(value),
         offset=offset,
         partition=tuple(scope.fresh(part) for part in parts if scope.is_public or not scope.is_person(part)),
@@ -88,7 +88,9 @@ def sort_keys(node: exp.Expr, here: Here) -> list[Order]:
     if any(value for name, value in node.args.items() if name not in ("this", "desc", "nulls_first")):
         raise unknown("ORDER BY")
     key, falling = here.read(node.this), bool(node.args.get("desc"))
-    first = [Order(call("is_null", key), falling=True)] if node.args.get("nulls_first") and key.facts.nullable else []
+    first = (
+        [Order(call("is_null", key), falling=True)] if node.args.get("nulls_first") and key.properties.nullable else []
+    )
     return [*first, Order(key, falling)]
 
 
@@ -96,26 +98,26 @@ def _reversed(order: tuple[Order, ...]) -> tuple[Order, ...]:
     """The order backwards: what came last, NULL before all, comes first."""
     keys: list[Order] = []
     for key in order:
-        if key.by.facts.nullable:
+        if key.by.properties.nullable:
             keys.append(Order(call("is_null", key.by), falling=True))
         keys.append(replace(key, falling=not key.falling))
     return tuple(keys)
 
 
-def _function(node: exp.Expr, here: Here) -> tuple[Place | Aggregate, Expression | None, int]:
+def _function(node: exp.Expr, here: Here) -> tuple[RowFunction | Aggregate, Expression | None, int]:
     place = _PLACES.get(type(node))
     if place is None:
         return aggregate(node, here), None, 0
-    if place is Place.NTILE:
+    if place is RowFunction.NTILE:
         only(node, "this")
         return place, None, _whole(node.this, "NTILE takes a whole number from 1 to 1,000.", "Write NTILE(4).")
-    if place in (Place.LAG, Place.LEAD):
+    if place in (RowFunction.LAG, RowFunction.LEAD):
         offset = node.args.get("offset")
         wrong, right = "LAG and LEAD take a column and a whole number.", "Write LAG(x) or LAG(x, 2)."
         if any(value for name, value in node.args.items() if name not in ("this", "offset")):
             raise NotAllowed(wrong, next_step=right)
         return place, here.read(node.this), 1 if offset is None else _whole(offset, wrong, right)
-    if place in (Place.FIRST, Place.LAST):
+    if place in (RowFunction.FIRST, RowFunction.LAST):
         only(node, "this")
         return place, here.read(node.this), 0
     only(node)
@@ -128,7 +130,7 @@ def _whole(node: exp.Expr, wrong: str, right: str) -> int:
     return int(node.name)
 
 
-def _frame(spec: exp.Expr | None, what: Place | Aggregate, order: tuple[Order, ...]) -> tuple[Frame | None, bool]:
+def _frame(spec: exp.Expr | None, what: RowFunction | Aggregate, order: tuple[Order, ...]) -> tuple[Frame | None, bool]:
     """The frame, and whether the order matters: over all rows of a partition it does not."""
     if spec is None:
         return None, True
@@ -136,14 +138,14 @@ def _frame(spec: exp.Expr | None, what: Place | Aggregate, order: tuple[Order, .
     if spec.args.get("kind") == "ROWS":
         if isinstance(what, Aggregate):
             return Frame(start, end), True
-        if what is Place.LAST and (start, end) == (None, None):
+        if what is RowFunction.LAST and (start, end) == (None, None):
             return Frame(None, None), True
-        if what is Place.FIRST and start is None and (end is None or end >= 0):
+        if what is RowFunction.FIRST and start is None and (end is None or end >= 0):
             return None, True
     elif spec.args.get("kind") == "RANGE" and start is None and end in (None, 0):
-        if what is Place.LAST and end is None:
+        if what is RowFunction.LAST and end is None:
             return Frame(None, None), True
-        if isinstance(what, Aggregate) or what is Place.FIRST:
+        if isinstance(what, Aggregate) or what is RowFunction.FIRST:
             return None, (end == 0 and bool(order)) or not isinstance(what, Aggregate)
     raise NotAllowed(
         "A frame is ROWS BETWEEN whole numbers, for aggregates.",

@@ -18,7 +18,7 @@ from discreet.errors import QueryRefused, UnparsableQuery
 from discreet.sql.coded_rows import CodedColumn, PeoplesRows
 from discreet.sql.expressions.row_expressions import conjuncts, predicate
 from discreet.sql.reader.error_location import places_in
-from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.public_lookup import PublicLookup
 from discreet.sql.reader.query_text import read_text
 from discreet.sql.reader.reader_model import Context
 from discreet.sql.reader.scope import Scope, Source
@@ -31,12 +31,12 @@ _SAYS = "Give what stands behind WHERE: age >= 30 AND sex = 'F'."
 def type_of(column: CodedColumn, key: Key) -> Type:
     """What the values of a coded column are; of one in bins, what is in them."""
     if not column.ends:
-        return key.expression.facts.type
+        return key.expression.properties.type
     return Type.DATE if isinstance(column.ends[0], date) else Type.INTEGER if column.is_whole else Type.REAL
 
 
 def read_condition(
-    text: str, rows: PeoplesRows, catalog: Catalog, facts: PublicFacts, *, today: date
+    text: str, rows: PeoplesRows, catalog: Catalog, lookup: PublicLookup, *, today: date
 ) -> list[Expression]:
     """The parts of a condition that must all be true, over the columns of people's rows by their number; or a refusal by name.
 
@@ -58,7 +58,7 @@ def read_condition(
         }
         relation = Scan(Table(name="coded", columns=columns, unit=None), None, None, frozenset(), 1)
         scope = Scope(relation, [Source("coded", tuple(columns))])
-        context = Context(catalog, facts, today)
+        context = Context(catalog, lookup, today)
         return [predicate(part, scope, context, {}) for part in conjuncts(where.this)]
 
 

@@ -207,7 +207,9 @@ def _is(node: exp.Is, here: Here) -> Expression:
     inner = here.read(node.this)
     if isinstance(node.expression, exp.Null):
         return apply("IS NULL", inner)
-    if not isinstance(node.expression, exp.Boolean) or (inner.facts.type is not Type.BOOLEAN and not is_null(inner)):
+    if not isinstance(node.expression, exp.Boolean) or (
+        inner.properties.type is not Type.BOOLEAN and not is_null(inner)
+    ):
         raise misfit()
     return call("is_true" if node.expression.this else "is_false", condition(inner))
 
@@ -250,7 +252,7 @@ def _cast(node: exp.Cast, here: Here) -> Expression:
         raise NotAllowed("That type cannot be cast to.", next_step=CASTS_KNOWN)
     value, kind = here.read(node.this), CASTS[to.this]
     is_written = isinstance(value, Literal) and not isinstance(node, exp.TryCast)
-    if is_written and kind in (Type.DATE, Type.TIMESTAMP) and value.facts.type is Type.TEXT:
+    if is_written and kind in (Type.DATE, Type.TIMESTAMP) and value.properties.type is Type.TEXT:
         return as_type(value, kind)  # a day that does not exist is a mistake in the query, not a NULL
     return cast(value, kind)
 
@@ -284,7 +286,7 @@ def _piped(node: exp.DPipe, here: Here) -> Expression:
 
 def _text(inner: Expression) -> Expression:
     """Whole numbers, dates and timestamps are put into texts as they are written."""
-    return cast(inner, Type.TEXT) if inner.facts.type in (Type.INTEGER, Type.DATE, Type.TIMESTAMP) else inner
+    return cast(inner, Type.TEXT) if inner.properties.type in (Type.INTEGER, Type.DATE, Type.TIMESTAMP) else inner
 
 
 def _paren(node: exp.Paren, here: Here) -> Expression:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from discreet.algebra.aggregates import Aggregate, Fold, Place, Window
+from discreet.algebra.aggregates import Aggregate, Fold, RowFunction, Window
 from discreet.algebra.expressions import Expression, Literal, call, moved
 from discreet.algebra.relations import How, Join, PerPerson, Relation
 from discreet.catalog import Type
@@ -183,7 +183,7 @@ def _by_row(here: Here, inner: Scope, parts: Parts, folds: Sequence[Aggregate]) 
     it, and the aggregates of each number are joined to its row.
     """
     outer = here.scope
-    number = outer.window(Window(Place.ROW_NUMBER, None, 0, (), (), None))
+    number = outer.window(Window(RowFunction.ROW_NUMBER, None, 0, (), (), None))
     left = Scope(outer.relation, [])
     pairs = joined(left, inner, How.INNER, replace(parts, inner=[], outer=[]), here.context, keeps_left=True)
     both = Scope(pairs, [])
@@ -201,7 +201,11 @@ def _over_both(fold: Aggregate, outer: Relation, inner: Relation) -> Aggregate:
 
 def _of_nothing(value: Expression, fold: Aggregate) -> Expression:
     """A count where there is no row to count."""
-    return call("coalesce", value, Literal(Type.INTEGER, 0)) if fold.fold in _COUNTS and value.facts.nullable else value
+    return (
+        call("coalesce", value, Literal(Type.INTEGER, 0))
+        if fold.fold in _COUNTS and value.properties.nullable
+        else value
+    )
 
 
 @dataclass(eq=False, kw_only=True)

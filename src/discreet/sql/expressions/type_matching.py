@@ -62,12 +62,12 @@ def cast(expression: Expression, kind: Type) -> Expression:
     easy = _converted(expression, kind, widen=True)
     if easy is not None:
         return easy
-    if kind is Type.BOOLEAN and expression.facts.type in (Type.INTEGER, Type.REAL):
+    if kind is Type.BOOLEAN and expression.properties.type in (Type.INTEGER, Type.REAL):
         return apply("<>", expression, Literal(Type.INTEGER, 0))
-    if kind is Type.REAL and expression.facts.type is Type.BOOLEAN:
+    if kind is Type.REAL and expression.properties.type is Type.BOOLEAN:
         return call("real", cast(expression, Type.INTEGER))
     for record in spelled("CAST"):
-        if record.signature.gives is kind and record.signature.result([expression.facts.type]) is kind:
+        if record.signature.gives is kind and record.signature.result([expression.properties.type]) is kind:
             return call(record.name, expression)
     raise NotAllowed("That type cannot be cast to from here.", next_step=CASTS_KNOWN)
 
@@ -108,22 +108,24 @@ def _fitting(record: Function, args: Sequence[Expression], *, widen: bool) -> li
         return None
     fitting: list[Expression] = []
     for arg, want in zip(args, wanted, strict=True):
-        converted = _converted(arg, want or variable or arg.facts.type, widen=widen)
+        converted = _converted(arg, want or variable or arg.properties.type, widen=widen)
         if converted is None:
             return None
         fitting.append(converted)
-    return fitting if record.signature.result([arg.facts.type for arg in fitting]) is not None else None
+    return fitting if record.signature.result([arg.properties.type for arg in fitting]) is not None else None
 
 
 def _common(args: Sequence[Expression], *, widen: bool, among: frozenset[Type] = frozenset(Type)) -> Type | None:
     """The type that all arguments can have."""
     given = [arg for arg in args if not is_null(arg)]
-    kinds = {arg.facts.type for arg in given}
+    kinds = {arg.properties.type for arg in given}
     if not kinds:
         return next(kind for kind in (Type.BOOLEAN, *Type) if kind in among)
     if len(kinds) == 1:
         return kinds.pop()
-    if kinds == {Type.DATE, Type.TEXT} and all(_day(arg) is not None for arg in given if arg.facts.type is Type.TEXT):
+    if kinds == {Type.DATE, Type.TEXT} and all(
+        _day(arg) is not None for arg in given if arg.properties.type is Type.TEXT
+    ):
         return Type.DATE
     if Type.TIMESTAMP in kinds and all(_converted(arg, Type.TIMESTAMP, widen=widen) is not None for arg in given):
         return Type.TIMESTAMP
@@ -131,7 +133,7 @@ def _common(args: Sequence[Expression], *, widen: bool, among: frozenset[Type] =
 
 
 def _converted(expression: Expression, kind: Type, *, widen: bool) -> Expression | None:
-    if expression.facts.type is kind:
+    if expression.properties.type is kind:
         return expression
     if is_null(expression):
         return Literal(kind, None)
@@ -140,12 +142,12 @@ def _converted(expression: Expression, kind: Type, *, widen: bool) -> Expression
         return None if day is None else Literal(Type.DATE, day)
     if kind is Type.TIMESTAMP:
         return _as_timestamp(expression)
-    return real(expression) if widen and kind is Type.REAL and expression.facts.type is Type.INTEGER else None
+    return real(expression) if widen and kind is Type.REAL and expression.properties.type is Type.INTEGER else None
 
 
 def _as_timestamp(expression: Expression) -> Expression | None:
     """The timestamp that a text in quotes is, or the midnight of a date."""
-    if expression.facts.type is Type.DATE and not isinstance(expression, Literal):
+    if expression.properties.type is Type.DATE and not isinstance(expression, Literal):
         return call("timestamp_of_date", expression)
     value = expression.value if isinstance(expression, Literal) else None
     if type(value) is date:

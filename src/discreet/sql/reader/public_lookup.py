@@ -11,8 +11,8 @@ from discreet.algebra.value_properties import Value
 from discreet.catalog import Table
 
 
-class PublicFacts(Protocol):
-    """Facts of public relations: looked up before a protected row is read, within the limits of a query."""
+class PublicLookup(Protocol):
+    """ValueProperties of public relations: looked up before a protected row is read, within the limits of a query."""
 
     def rows(self, table: Table) -> int:
         """How many rows a public table has."""

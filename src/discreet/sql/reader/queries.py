@@ -14,7 +14,7 @@ from discreet.algebra.released_expressions import View
 from discreet.catalog import Catalog
 from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.reader.error_location import places_in
-from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.public_lookup import PublicLookup
 from discreet.sql.reader.query_text import Options, Parameters, Text, read_text
 from discreet.sql.reader.reader_model import Context, IsRelease, Names, Released, Rows
 from discreet.sql.reader.scope import Scope
@@ -41,23 +41,23 @@ class Reading:
 
 
 def read_query(
-    sql: str, catalog: Catalog, facts: PublicFacts, *, parameters: Parameters = (), today: date | None = None
+    sql: str, catalog: Catalog, lookup: PublicLookup, *, parameters: Parameters = (), today: date | None = None
 ) -> Reading:
     """The meaning of a query, or a refusal by name. Reads the catalog and public tables, nothing else.
 
     `parameters` stand for ? and :name; `today` is the day of the data version, which CURRENT_DATE means.
     """
     with places_in(sql):
-        return _read(sql, catalog, facts, parameters=parameters, today=today)
+        return _read(sql, catalog, lookup, parameters=parameters, today=today)
 
 
 def read_people(
-    sql: str, catalog: Catalog, facts: PublicFacts, *, parameters: Parameters = (), today: date | None = None
+    sql: str, catalog: Catalog, lookup: PublicLookup, *, parameters: Parameters = (), today: date | None = None
 ) -> tuple[Rows, Options, tuple[str, ...]]:
     """The rows that a SELECT stays, its OPTIONS and what to tell the analyst; refused where it counts across people."""
     with places_in(sql):
         text = read_text(sql, parameters)
-        context = context_of(catalog, facts, today=today)
+        context = context_of(catalog, lookup, today=today)
         meaning = _meaning(text, context, whole=False)
         if isinstance(meaning, Rows):
             return meaning, text.options, tuple(dict.fromkeys(context.notes))
@@ -66,9 +66,9 @@ def read_people(
         )
 
 
-def _read(sql: str, catalog: Catalog, facts: PublicFacts, *, parameters: Parameters, today: date | None) -> Reading:
+def _read(sql: str, catalog: Catalog, lookup: PublicLookup, *, parameters: Parameters, today: date | None) -> Reading:
     text = read_text(sql, parameters)
-    context = context_of(catalog, facts, today=today)
+    context = context_of(catalog, lookup, today=today)
     meaning = _meaning(text, context, whole=True)
     if isinstance(meaning, Rows):
         raise _rows_only(meaning)

@@ -15,7 +15,7 @@ from discreet.algebra.query import Query
 from discreet.algebra.relations import Relation
 from discreet.catalog import Catalog, Table, Type
 from discreet.errors import NotAllowed
-from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.public_lookup import PublicLookup
 
 if TYPE_CHECKING:
     from discreet.sql.reader.scope import Scope
@@ -26,7 +26,7 @@ class Rows:
     """A relation and what the query calls its columns.
 
     `table` is the table of the catalog that the rows are, whole or filtered. `people` are the positions that hold the owner in every row,
-    also where the facts of the column cannot say so: the COALESCE of both sides of a full join.
+    also where the properties of the column cannot say so: the COALESCE of both sides of a full join.
     """
 
     relation: Relation
@@ -74,7 +74,7 @@ class Context:
     """
 
     catalog: Catalog
-    facts: PublicFacts
+    lookup: PublicLookup
     today: date | None = None
     queries: list[Query] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

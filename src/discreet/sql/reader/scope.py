@@ -67,7 +67,11 @@ class Scope:
     def of(cls, rows: Rows, source: Source, parent: Scope | None = None) -> Scope:
         """One source alone."""
         relation = rows.relation
-        sure = {at for at, column in enumerate(relation.columns) if column.facts.person and not column.facts.nullable}
+        sure = {
+            at
+            for at, column in enumerate(relation.columns)
+            if column.properties.person and not column.properties.nullable
+        }
         covers = [frozenset({at}) for at in sorted(sure | rows.people)]
         return cls(relation, [source], parent, covers=covers)
 
@@ -138,9 +142,9 @@ class Scope:
 
     def is_person(self, expression: Expression) -> bool:
         """Whether an expression is, in every row, the person whom the row belongs to."""
-        if not expression.facts.person:
+        if not expression.properties.person:
             return False
-        if not expression.facts.nullable:
+        if not expression.properties.nullable:
             return True
         parts = (
             expression.args

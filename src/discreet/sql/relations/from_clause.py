@@ -104,7 +104,7 @@ def _named(name: str, names: Names, context: Context) -> Rows | Released:
     table = context.table(name)
     if table is None:
         raise unknown_table(name, [*names, *context.catalog.tables], context.catalog)
-    size = context.facts.rows(table) if table.is_public else 0
+    size = context.lookup.rows(table) if table.is_public else 0
     return Rows(scan(table, context.catalog, size=size), tuple(table.columns), table)
 
 

@@ -75,7 +75,7 @@ def refuse_further(parts: Parts) -> None:
 def names_the_person(pairs: Sequence[Pair], outer: Relation, inner: Relation) -> bool:
     """Whether the person is among what is equated, as a column or by the first step of the path that the catalog declares."""
     return any(
-        (ours.facts.person and theirs.facts.person and ours.facts.type is theirs.facts.type)
+        (ours.properties.person and theirs.properties.person and ours.properties.type is theirs.properties.type)
         or _follows_path(lineage(outer, ours), lineage(inner, theirs))
         for ours, theirs in pairs
     )
@@ -123,7 +123,7 @@ def without_owners(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _is_owner(expression: Expression) -> bool:
-    return expression.facts.person and not expression.facts.nullable
+    return expression.properties.person and not expression.properties.nullable
 
 
 def with_field(scope: Scope, expression: Expression) -> Field:
@@ -142,5 +142,5 @@ def side_by_side(conditions: Sequence[Expression], outer: Relation, inner: Relat
         return None
     width = len(outer.columns)
     places = {OUTER + at: outer.field(at) for at in range(width)}
-    places |= {at: Field(width + at, inner.columns[at].facts) for at in range(len(inner.columns))}
+    places |= {at: Field(width + at, inner.columns[at].properties) for at in range(len(inner.columns))}
     return mapped(all_of(conditions), places)

@@ -49,7 +49,7 @@ def _fan_out(left: Scope, right: Scope, pairs: Sequence[Pair], context: Context)
 def multiplicity(public: Scope, keys: Sequence[Expression], context: Context) -> int:
     """How many rows of a public relation one row can meet: those that share the columns equated with it."""
     places = tuple(sorted({key.at for key in keys if isinstance(key, Field)}))
-    return max(1, context.facts.largest_multiplicity(public.relation, places))
+    return max(1, context.lookup.largest_multiplicity(public.relation, places))
 
 
 def marked(outer: Scope, inner: Scope, parts: Parts, context: Context) -> Expression:

@@ -7,7 +7,7 @@ from datetime import date
 
 from sqlglot import exp
 
-from discreet.algebra.aggregates import Order, Place, Window
+from discreet.algebra.aggregates import Order, RowFunction, Window
 from discreet.algebra.expressions import Expression, Literal, call
 from discreet.algebra.relations import Compute, Keep, PerPerson, Relation, Scan
 from discreet.catalog import Catalog, Table, Type
@@ -16,7 +16,7 @@ from discreet.sql.expressions.person_aggregates import aggregates_in, grouped
 from discreet.sql.expressions.person_windows import sort_keys, window
 from discreet.sql.expressions.row_expressions import conjuncts, expression, predicate, reading
 from discreet.sql.expressions.subqueries import Subqueries
-from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.public_lookup import PublicLookup
 from discreet.sql.reader.reader_model import Context, Here, Names, Rows, a_release
 from discreet.sql.reader.scope import Scope
 from discreet.sql.relations.from_clause import check_size, keep_where, open_from
@@ -26,9 +26,9 @@ _CLAUSES = {
 }  # fmt: skip
 
 
-def context_of(catalog: Catalog, facts: PublicFacts, *, today: date | None = None) -> Context:
+def context_of(catalog: Catalog, lookup: PublicLookup, *, today: date | None = None) -> Context:
     """What reading a query starts from."""
-    return Context(catalog, facts, today, special=special)
+    return Context(catalog, lookup, today, special=special)
 
 
 def special(node: exp.Expr, here: Here) -> Expression | None:
@@ -206,7 +206,7 @@ def _first_of_each(select: exp.Select, scope: Scope, context: Context, names: Na
     sorting = [key for node in (order.expressions if order is not None else ()) for key in sort_keys(node, here)]
     place = scope.window(
         Window(
-            what=Place.ROW_NUMBER, value=None, offset=0, frame=None,
+            operation=RowFunction.ROW_NUMBER, value=None, offset=0, frame=None,
             partition=tuple(scope.fresh(key) for key in keys if scope.is_public or not scope.is_person(key)),
             order=tuple(Order(scope.fresh(key.by), key.falling) for key in sorting),
         )

@@ -57,7 +57,7 @@ def _alike(left: Relation, right: Relation) -> tuple[Relation, Relation]:
 
 def _pair(left: Relation, right: Relation, at: int) -> tuple[Expression, Expression]:
     a, b = left.field(at), right.field(at)
-    kinds = a.facts.type, b.facts.type
+    kinds = a.properties.type, b.properties.type
     if kinds[0] is kinds[1]:
         return a, b
     if _is_null(right, at):
@@ -89,8 +89,8 @@ def _marked(once: Rows, others: Relation, *, wanted: bool) -> Rows:
         ours, theirs = rows.field(at), others.field(at)
         if at in once.people:
             continue  # the owner is the same in any case
-        if ours.facts.nullable and theirs.facts.nullable:
-            equal.append(call("same", ours, Field(width + at, theirs.facts)))
+        if ours.properties.nullable and theirs.properties.nullable:
+            equal.append(call("same", ours, Field(width + at, theirs.properties)))
         else:
             keys.append((ours, theirs))
     mark = Mark(rows, others, tuple(keys), all_of(equal) if equal else None)

@@ -11,17 +11,17 @@ from discreet.algebra.expressions import Expression
 from discreet.algebra.query import MOST_GROUPS
 from discreet.algebra.value_properties import Value, every_value
 from discreet.errors import NotAllowed, TooLarge
-from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.public_lookup import PublicLookup
 
 MOST_SETS = 64
 
 
-def values_of(key: Expression, facts: PublicFacts) -> tuple[Value | None, ...] | None:
+def values_of(key: Expression, lookup: PublicLookup) -> tuple[Value | None, ...] | None:
     """Every value that a key can have, where that is public; None where groups must be selected privately."""
-    origin = key.facts.origin
+    origin = key.properties.origin
     if origin is None:
-        return every_value(key.facts)
-    values = facts.distinct_values(origin.relation, origin.expression, outer=origin.outer)
+        return every_value(key.properties)
+    values = lookup.distinct_values(origin.relation, origin.expression, outer=origin.outer)
     if len(values) > MOST_GROUPS:
         raise TooLarge("There would be more than a million groups.", next_step="Group by fewer columns.")
     return values

@@ -84,7 +84,7 @@ class Measuring:
 
     def _condition(self, node: exp.Expr) -> Expression:
         condition = self.read(node)
-        if condition.facts.type is not Type.BOOLEAN:
+        if condition.properties.type is not Type.BOOLEAN:
             raise NotAllowed("A condition must be true or false.", next_step="Compare something: x > 0.")
         return condition
 
@@ -93,9 +93,9 @@ class Measuring:
         if isinstance(node, exp.Distinct):
             raise NotAllowed("SUM and AVG of DISTINCT values mix people.", next_step="Leave DISTINCT out.")
         value = self.read(node)
-        if value.facts.type is Type.BOOLEAN:
+        if value.properties.type is Type.BOOLEAN:
             value = call("to_int", value)
-        if value.facts.type is Type.DATE:
+        if value.properties.type is Type.DATE:
             raise NotAllowed(
                 "Dates cannot be added up.", next_step="Take MIN, MAX or MEDIAN of dates, or sum DATE_DIFF."
             )
@@ -103,7 +103,7 @@ class Measuring:
 
     def _steps(self, value: Expression, node: exp.Expr) -> Steps:
         stored = self.rows().columns[value.at].step if isinstance(value, Field) else None
-        return steps_for(value.facts, stored, name=node.name if isinstance(node, exp.Column) else None)
+        return steps_for(value.properties, stored, name=node.name if isinstance(node, exp.Column) else None)
 
     def _count(self, argument: exp.Expr, where: Expression | None) -> Measure:
         if isinstance(argument, exp.Star) or argument is None:
@@ -113,13 +113,13 @@ class Measuring:
         values = tuple(self.read(part) for part in argument.expressions)
         if len(values) == 1 and isinstance(argument.expressions[0], exp.Tuple):
             raise NotAllowed("COUNT(DISTINCT) takes columns, not a tuple.", next_step="Write COUNT(DISTINCT a, b).")
-        if len(values) == 1 and values[0].facts.person:
-            present = [call("not_null", values[0])] if values[0].facts.nullable else []
+        if len(values) == 1 and values[0].properties.person:
+            present = [call("not_null", values[0])] if values[0].properties.nullable else []
             return Measure(kind=Kind.PEOPLE, where=both([*_some(where), *present]))
         return Measure(kind=Kind.DISTINCT, values=values, where=where)
 
     def _present(self, value: Expression, where: Expression | None) -> Measure:
-        if not value.facts.nullable:
+        if not value.properties.nullable:
             return Measure(kind=Kind.ROWS, where=where)
         return Measure(kind=Kind.PRESENT, values=(value,), where=where)
 
@@ -141,7 +141,7 @@ class Measuring:
         (x, first), (y, second) = self._number(node.this), self._number(node.expression)
         if isinstance(node, exp.RegrSlope | exp.RegrIntercept):
             x, first, y, second = y, second, x, first
-        there = [call("not_null", value) for value in (x, y) if value.facts.nullable]
+        there = [call("not_null", value) for value in (x, y) if value.properties.nullable]
         kept = both([*_some(where), *there])
         totals = [
             Measure(
@@ -179,10 +179,10 @@ class Measuring:
 
     def _quantile(self, node: exp.Expr, q: Fraction, where: Expression | None) -> Computed:
         value = self.read(node)
-        if isinstance(node, exp.Distinct) or value.facts.type is Type.BOOLEAN:
+        if isinstance(node, exp.Distinct) or value.properties.type is Type.BOOLEAN:
             raise NotAllowed("A quantile is of numbers or dates.", next_step="Count truth values instead.")
         measure = Measure(kind=Kind.QUANTILE, values=(value,), where=where, steps=(self._steps(value, node),), q=q)
-        kind = Type.DATE if value.facts.type is Type.DATE else Type.REAL
+        kind = Type.DATE if value.properties.type is Type.DATE else Type.REAL
         return Computed(Estimate("quantile", (self._index(measure),)), kind)
 
     def _measured(self, measure: Measure) -> Computed:

@@ -55,7 +55,7 @@ class GroupReader(AfterReader):
         for index, known in enumerate(self.keys):
             if known.expression == meaning:
                 return index
-        self.keys.append(Key(meaning, values_of(meaning, self.context.facts)))
+        self.keys.append(Key(meaning, values_of(meaning, self.context.lookup)))
         self.written.append(node)
         return len(self.keys) - 1
 
@@ -76,7 +76,7 @@ class GroupReader(AfterReader):
         return None if index is None else self._shown(index)
 
     def _shown(self, index: int) -> Computed:
-        return Computed(KeyOf(index), self.keys[index].expression.facts.type)
+        return Computed(KeyOf(index), self.keys[index].expression.properties.type)
 
     def _same_key(self, node: exp.Expr) -> int | None:
         meaning = self.expression(node)
@@ -142,7 +142,7 @@ def _mode(select: exp.Select, reader: GroupReader, options: Options) -> Released
     if others or any(select.args.get(clause) for clause in ("group", "having", "order", "limit")):
         raise NotAllowed("MODE is asked for by itself.", next_step="Write SELECT MODE(ward) FROM visits.")
     value = reader.expression(node.this)
-    listed = values_of(value, context.facts)
+    listed = values_of(value, context.lookup)
     if listed is None:
         raise NotAllowed(
             "MODE is of values that are declared.", next_step="Ask the owner to declare the column's values."
@@ -155,7 +155,7 @@ def _mode(select: exp.Select, reader: GroupReader, options: Options) -> Released
         Query(rows=rows, keys=(key,), measures=measures, limits=limits, sets=((0,),), choose=Choose(0, 1))
     )
     view = Release(len(context.queries) - 1, ((name, KeyOf(0)),))
-    return Released(view, (name,), (value.facts.type,))
+    return Released(view, (name,), (value.properties.type,))
 
 
 def _having(select: exp.Select, reader: GroupReader) -> After | None:

@@ -26,7 +26,7 @@ from discreet.measurement.transcript import about
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.mechanisms.additive.combinations import Integers
 from discreet.sql.coded_rows import PeoplesRows
-from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.public_lookup import PublicLookup
 from discreet.workloads.queries.geography import Regions, Tree
 from discreet.workloads.releases.tabulation import different, price_of
 from discreet.workloads.releases.topdown import TopDown
@@ -43,13 +43,13 @@ class Geography:
     tree: Tree
 
     @classmethod
-    def in_table(cls, declared: DeclaredTree, table: Table, facts: PublicFacts) -> Geography:
+    def in_table(cls, declared: DeclaredTree, table: Table, lookup: PublicLookup) -> Geography:
         """What a public table says.
 
         Args:
             declared: Which columns are levels.
             table: The public one.
-            facts: Where it is looked up.
+            lookup: Where it is looked up.
         """
         for level in declared.levels:
             if level not in table.columns or table.columns[level].type not in (Type.INTEGER, Type.TEXT):
@@ -57,7 +57,7 @@ class Geography:
                     f"{table.name} has no column {level} of integers or text, which the tree {declared.name} needs.",
                     next_step="Ask the owner to name its columns in the catalog.",
                 )
-        rows = facts.listed(table, declared.levels)
+        rows = lookup.listed(table, declared.levels)
         if len(rows) > MOST_CELLS:
             raise TooLarge(
                 f"The tree {declared.name} has more than {MOST_CELLS:,} regions.", next_step="Leave out its last level."

@@ -10,7 +10,7 @@ import pytest
 from discreet.algebra.expressions import Expression, Field, Literal, call
 from discreet.algebra.functions.function_list import listing
 from discreet.algebra.registry import Function, every_function, function, spelled
-from discreet.algebra.value_properties import AS_READ, LONGEST_TEXT, Facts, Value, every_value
+from discreet.algebra.value_properties import AS_READ, LONGEST_TEXT, Value, ValueProperties, every_value
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
 from tests.algebra.cases import B, D, N, R, T
@@ -25,7 +25,7 @@ def column(
     low, high = (None if end is None else Fraction(end) for end in (low, high))
     return Field(
         0,
-        Facts(
+        ValueProperties(
             type=kind,
             low=low,
             high=high,
@@ -46,79 +46,79 @@ def days(first: str, last: str) -> Field:
 
 def test_a_clamped_value_is_bounded_even_where_it_is_null() -> None:
     clamped = call("least", call("greatest", column(N), whole(0)), whole(100))
-    assert (clamped.facts.bounds, clamped.facts.nullable) == ((0, 100), False)
+    assert (clamped.properties.bounds, clamped.properties.nullable) == ((0, 100), False)
 
 
 def test_a_sign_times_a_hundred_plus_a_hundred_has_three_values() -> None:
     shifted = call("add_int", call("mul_int", call("sign", column(R)), whole(100)), whole(100))
-    assert every_value(shifted.facts) == (0, 100, 200)
-    assert shifted.facts.bounds == (0, 200)
+    assert every_value(shifted.properties) == (0, 100, 200)
+    assert shifted.properties.bounds == (0, 200)
 
 
 def test_buckets_of_a_bounded_real_are_listed() -> None:
     tens = call("mul_int", call("floor", call("div", column(R, 0, 35), Literal(R, 10.0))), whole(10))
-    assert every_value(tens.facts) == (0, 10, 20, 30)
+    assert every_value(tens.properties) == (0, 10, 20, 30)
 
 
 def test_width_buckets_have_no_groups_outside_of_the_bounds() -> None:
     bucket = call("width_bucket", column(R, 0, 99), Literal(R, 0.0), Literal(R, 100.0), whole(4))
-    assert every_value(bucket.facts) == (1, 2, 3, 4)
+    assert every_value(bucket.properties) == (1, 2, 3, 4)
 
 
 def test_months_between_the_bounds_are_listed() -> None:
     month = call("trunc_month", days("2023-11-15", "2024-02-01"))
-    assert every_value(month.facts) == (date(2023, 11, 1), date(2023, 12, 1), date(2024, 1, 1), date(2024, 2, 1))
+    assert every_value(month.properties) == (date(2023, 11, 1), date(2023, 12, 1), date(2024, 1, 1), date(2024, 2, 1))
     text = call("format_date", days("2023-11-15", "2024-02-01"), Literal(T, "%Y-%m"))
-    assert every_value(text.facts) == ("2023-11", "2023-12", "2024-01", "2024-02")
-    assert call("trunc_month", column(D)).facts.values is None
+    assert every_value(text.properties) == ("2023-11", "2023-12", "2024-01", "2024-02")
+    assert call("trunc_month", column(D)).properties.values is None
 
 
 def test_years_of_dates_without_bounds_are_not_listed() -> None:
-    assert every_value(call("year", column(D)).facts) is None
-    assert every_value(call("year", days("2020-05-01", "2022-01-01")).facts) == (2020, 2021, 2022)
+    assert every_value(call("year", column(D)).properties) is None
+    assert every_value(call("year", days("2020-05-01", "2022-01-01")).properties) == (2020, 2021, 2022)
 
 
 def test_null_is_a_group_where_it_is_declared_or_written_and_nowhere_else() -> None:
     ward, plain = column(T, values=("a", "b", None)), column(T, values=("a", "b"))
     is_a = call("eq", plain, Literal(T, "a"))
-    assert call("upper", ward).facts.values == ("A", "B", None)
-    assert call("upper", plain).facts.values == ("A", "B")
-    assert call("coalesce", ward, Literal(T, "none")).facts.values == ("a", "b", "none")
-    assert call("case", is_a, whole(1), Literal(N, None)).facts.values == (1, None)
-    assert call("case", is_a, whole(1), whole(0)).facts.values == (1, 0)
-    assert every_value(is_a.facts) == (False, True)
-    assert call("concat", ward, Literal(T, "-")).facts.values == ("a-", "b-", "-")
+    assert call("upper", ward).properties.values == ("A", "B", None)
+    assert call("upper", plain).properties.values == ("A", "B")
+    assert call("coalesce", ward, Literal(T, "none")).properties.values == ("a", "b", "none")
+    assert call("case", is_a, whole(1), Literal(N, None)).properties.values == (1, None)
+    assert call("case", is_a, whole(1), whole(0)).properties.values == (1, 0)
+    assert every_value(is_a.properties) == (False, True)
+    assert call("concat", ward, Literal(T, "-")).properties.values == ("a-", "b-", "-")
 
 
 def test_only_a_choice_between_persons_is_a_person() -> None:
-    person = Field(0, Facts(type=N, person=True))
+    person = Field(0, ValueProperties(type=N, person=True))
     nobody, condition = Literal(N, None), call("eq", person, whole(1))
-    assert call("case", condition, person, nobody).facts.person
-    assert call("coalesce", person, person).facts.person
-    assert call("nullif", person, whole(1)).facts.person
+    assert call("case", condition, person, nobody).properties.person
+    assert call("coalesce", person, person).properties.person
+    assert call("nullif", person, whole(1)).properties.person
     for other in (
         call("case", condition, person, whole(0)),
         call("coalesce", nobody, nobody),
         call("round_int", person),
         call("least", person, person),
     ):
-        assert not other.facts.person
+        assert not other.properties.person
 
 
 def test_what_cannot_overflow_is_never_null() -> None:
-    age = Field(0, Facts(type=N, low=Fraction(0), high=Fraction(120), nullable=False))
-    assert not call("add_int", age, whole(1)).facts.nullable
-    assert not call("int_div", age, whole(10)).facts.nullable
-    assert call("int_div", age, age).facts.nullable
-    assert call("mul_int", age, whole(2**62)).facts.nullable
+    age = Field(0, ValueProperties(type=N, low=Fraction(0), high=Fraction(120), nullable=False))
+    assert not call("add_int", age, whole(1)).properties.nullable
+    assert not call("int_div", age, whole(10)).properties.nullable
+    assert call("int_div", age, age).properties.nullable
+    assert call("mul_int", age, whole(2**62)).properties.nullable
 
 
 def test_products_of_many_reals_are_brought_back_into_range() -> None:
     grown: Expression = column(R)
     for _ in range(12):
         grown = call("mul", grown, column(R))
-        assert grown.facts.reach is not None
-        assert max(grown.facts.reach.large, grown.facts.reach.fine) <= 500
+        assert grown.properties.reach is not None
+        assert max(grown.properties.reach.large, grown.properties.reach.fine) <= 500
 
 
 # Refusals
@@ -150,7 +150,7 @@ def test_arguments_that_are_not_constants_or_do_not_fit_are_refused(name: str, a
 
 
 def test_a_text_that_could_become_too_long_is_refused() -> None:
-    long = Field(0, Facts(type=T, longest=LONGEST_TEXT))
+    long = Field(0, ValueProperties(type=T, longest=LONGEST_TEXT))
     for name, more in (("joined", (long,)), ("concat", (long,)), ("replace", (Literal(T, "a"), Literal(T, "bb")))):
         with pytest.raises(TooLarge):
             call(name, long, *more)
