@@ -69,7 +69,7 @@ def count(home: Path, rows: int) -> dict[str, float]:
     clocks = time.process_time(), time.monotonic()
     planned = plan_rows("people", catalog, engine, bins=bins)
     counted = 0
-    with engine.tables(planned.query, taken_back=threading.Event()) as tables:
+    with engine.tables(planned.query, cancelled=threading.Event()) as tables:
         coded = time.process_time() - clocks[0]
         for ways in range(len(tables.sizes) + 1):
             for columns in combinations(range(len(tables.sizes)), ways):

@@ -104,7 +104,7 @@ NEVER = float("inf")
 A_CELL = ValueError("a cell")
 
 
-def seen(curator, monkeypatch, *, took, taken_back=NEVER, stopped=NEVER, fails=None, name="a"):
+def seen(curator, monkeypatch, *, took, cancelled=NEVER, stopped=NEVER, fails=None, name="a"):
     """Everything that can be seen of a question from outside, with the time at which it can be."""
     clock, events = Clock(), []
     pipeline, ledger = curator._pipeline, curator.ledger
@@ -119,7 +119,7 @@ def seen(curator, monkeypatch, *, took, taken_back=NEVER, stopped=NEVER, fails=N
     call = Call(
         analyst="alice",
         on_step=lambda step: events.append((step, clock.time)),
-        taken_back=Noticed(clock, 1000 + taken_back),
+        cancelled=Noticed(clock, 1000 + cancelled),
         stopped=Noticed(clock, 1000 + stopped),
         leaving=lambda seconds: Departure(1000.0, class_of(seconds, unit=0.05, most=60), seconds, clock),
     )
@@ -154,13 +154,13 @@ def test_a_failure_is_told_when_the_class_ends_and_not_before(curator, monkeypat
         curator.ledger.freeze("alice", frozen=False)
 
 
-@pytest.mark.parametrize("taken_back", [0.001, 0.25])
+@pytest.mark.parametrize("cancelled", [0.001, 0.25])
 @pytest.mark.parametrize("took", [0.0, 0.1, 0.249, 0.299])
 def test_what_is_paid_for_is_stored_when_its_class_ends_whether_or_not_it_is_taken_back(
-    curator, monkeypatch, took, taken_back
+    curator, monkeypatch, took, cancelled
 ):
     """Else whoever takes questions back and asks them again has the data read as often as they like, for one price."""
-    events = seen(curator, monkeypatch, took=took, taken_back=taken_back)
+    events = seen(curator, monkeypatch, took=took, cancelled=cancelled)
     assert events[2:] == [FREE, *STORED]
     again = seen(curator, monkeypatch, took=0.0)
     assert [name for name, _ in again] == ["planned", "asked before", "answer"]  # nothing is read anew
@@ -176,7 +176,7 @@ def test_what_the_books_refuse_in_mid_run_is_told_when_the_class_ends_too(curato
 
 
 def test_taking_back_hides_no_failure(curator, monkeypatch):
-    events = seen(curator, monkeypatch, took=0.1, taken_back=0.2, fails=A_CELL)
+    events = seen(curator, monkeypatch, took=0.1, cancelled=0.2, fails=A_CELL)
     assert events[2:] == [FREE, *FAILED]
 
 
@@ -198,7 +198,7 @@ def test_a_replayed_answer_need_not_wait(curator, monkeypatch):
 
 
 def test_a_question_that_is_taken_back_before_it_is_charged_costs_nothing(curator, monkeypatch):
-    assert seen(curator, monkeypatch, took=0.1, taken_back=0.0) == [("planned", 1000.0), ("cancelled", 1000.0)]
+    assert seen(curator, monkeypatch, took=0.1, cancelled=0.0) == [("planned", 1000.0), ("cancelled", 1000.0)]
     assert curator.ledger.account("alice").spent.epsilon == 0
 
 
@@ -230,9 +230,9 @@ def test_whoever_waits_for_the_end_of_a_class_has_given_their_place_back(curator
     for _ in range(3):
         assert paid.acquire(timeout=20)
     deadline = time.monotonic() + 20
-    while curator._pipeline._places._held and time.monotonic() < deadline:
+    while curator._pipeline._read_slots._held and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not curator._pipeline._places._held
+    assert not curator._pipeline._read_slots._held
     for thread in threads:
         thread.join(60)
     assert time.monotonic() >= begun + 3

@@ -338,7 +338,7 @@ def test_a_look_leaves_at_the_end_of_a_class_that_was_chosen_before_it_was_read(
 def test_a_look_that_is_taken_back_before_it_is_read_reads_nothing_and_the_watch_goes_on(curator):
     call = Call()
     watched = watch(curator, call=call)
-    call.taken_back.set()
+    call.cancelled.set()
     with pytest.raises(Cancelled):
         watched.evaluate()
     assert (watched.answers, watched.ended) == ({}, None)

@@ -148,7 +148,7 @@ def test_the_clock_is_looked_at_however_long_a_question_takes(engine, endless, m
 def asking(engine, made, event, outcomes):
     def ask():
         try:
-            outcomes.append(cells(engine.run(made, taken_back=event)[0]))
+            outcomes.append(cells(engine.run(made, cancelled=event)[0]))
         except EngineFailure as error:
             outcomes.append(type(error))
 
@@ -161,19 +161,19 @@ def test_questions_do_not_wait_for_each_other_and_only_ones_own_is_taken_back(en
     event, outcomes = threading.Event(), []
     thread = asking(engine, visits(), event, outcomes)
     time.sleep(0.2)
-    engine.take_back(threading.Event())
+    engine.cancel(threading.Event())
     assert cells(engine.run(events())[0]) == {(): (7,)}  # while the other is being read
     assert thread.is_alive()
-    engine.take_back(event)
+    engine.cancel(event)
     thread.join(20)
     assert outcomes == [Cancelled]
 
 
 def test_a_question_that_was_taken_back_before_its_turn_is_never_read(engine, endless):
     event = threading.Event()
-    engine.take_back(event)
+    engine.cancel(event)
     with pytest.raises(Cancelled):
-        engine.run(visits(), taken_back=event)
+        engine.run(visits(), cancelled=event)
 
 
 def test_all_that_a_question_reads_has_the_seconds_of_one_question(engine, endless):

@@ -192,7 +192,7 @@ def test_a_question_holds_its_public_relations_from_before_its_turn_until_its_an
         curator._engine.holding = watched
         departure = Departure(time.monotonic(), 0.2, 0.1, time.monotonic)
         call = Call(
-            on_step=lambda step: step == "paid" and curator.take_back(call),
+            on_step=lambda step: step == "paid" and curator.cancel(call),
             stopped=Stopped(),
             leaving=lambda _: departure,
         )
@@ -236,7 +236,7 @@ def test_what_takes_too_long_is_refused_by_name_and_can_be_taken_back(engine, mo
         tables.rows(CATALOG.tables["wards"])
     watch = Watch(seconds=60)
     tables, query = PublicTables(engine._data, watch), threading.Event()
-    threading.Timer(0.2, watch.take_back, [query]).start()
+    threading.Timer(0.2, watch.cancel, [query]).start()
     started = time.monotonic()
     with pytest.raises(Cancelled), watch.one_limit(query), tables._cursor() as cursor:
         cursor.execute(SLOW)

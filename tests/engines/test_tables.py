@@ -50,7 +50,7 @@ def all_tables(rows, source=CODED, *, most=3, bins=None):
     """Every table over any columns, by their numbers."""
     catalog, engine = engine_over(rows, most=most)
     planned = plan_rows(source, catalog, engine, bins=bins)
-    with engine.tables(planned.query, taken_back=threading.Event()) as tables:
+    with engine.tables(planned.query, cancelled=threading.Event()) as tables:
         numbers = range(len(planned.columns))
         sets = [each for size in range(len(numbers) + 1) for each in itertools.combinations(numbers, size)]
         counted = {columns: tables.table(columns) for columns in sets}
@@ -98,7 +98,7 @@ def test_of_every_person_at_most_so_many_rows_count_and_people_add_up(most):
 
     def tables(source):
         planned = plan_rows(source, catalog, engine)
-        with engine.tables(planned.query, taken_back=threading.Event()) as found:
+        with engine.tables(planned.query, cancelled=threading.Event()) as found:
             return found.table((0, 1))
 
     everybody, alone = tables("SELECT ward, sex FROM visits"), []
@@ -139,7 +139,7 @@ def test_every_day_is_in_the_bin_that_says_so(day):
     catalog, engine = engine_over([(1, "A", "F", 1, 1.0, day, "x")])
     planned = plan_rows("SELECT day FROM visits", catalog, engine, bins={"day": 7})
     ends = planned.columns[0].ends
-    with engine.tables(planned.query, taken_back=threading.Event()) as tables:
+    with engine.tables(planned.query, cancelled=threading.Event()) as tables:
         (at,) = np.flatnonzero(tables.table((0,)))
     assert ends[at] <= day < ends[at + 1]
     engine.close()
@@ -148,7 +148,7 @@ def test_every_day_is_in_the_bin_that_says_so(day):
 def test_merged_codes_count_as_the_sum_of_what_they_merge():
     catalog, engine = engine_over(ROWS)
     planned = plan_rows("SELECT ward, sex, age FROM visits", catalog, engine)
-    with engine.tables(planned.query, taken_back=threading.Event()) as tables:
+    with engine.tables(planned.query, cancelled=threading.Event()) as tables:
         coarser = tables.merged((None, (0, 0), (1, 0, 1)))
         fine, coarse = tables.table((0, 2)), coarser.table((0, 2))
         assert coarse.tolist() == np.stack([fine[:, 1], fine[:, 0] + fine[:, 2]], axis=1).tolist()
@@ -167,8 +167,8 @@ def test_rows_that_are_taken_back_are_not_counted():
     catalog, engine = engine_over(ROWS)
     planned = plan_rows(CODED, catalog, engine)
     stopped = threading.Event()
-    with engine.tables(planned.query, taken_back=stopped) as tables:
-        engine.take_back(stopped)
+    with engine.tables(planned.query, cancelled=stopped) as tables:
+        engine.cancel(stopped)
         with pytest.raises(EngineFailure):
             tables.table((0,))
     engine.close()
@@ -182,7 +182,7 @@ def test_passes_over_the_engines_rows_are_those_over_the_same_codes_in_an_array(
     ]
     catalog, engine = engine_over(people)
     planned = plan_rows(CODED, catalog, engine, bins={"cost": 3, "day": 2})
-    with engine.tables(planned.query, taken_back=threading.Event()) as tables:
+    with engine.tables(planned.query, cancelled=threading.Event()) as tables:
         columns = tuple(range(len(planned.columns)))
         whole = tables.table(columns)
         here = CodedArray(np.repeat(np.argwhere(whole), whole[whole > 0], axis=0), whole.shape).tables()

@@ -114,7 +114,7 @@ def test_an_audit_of_neighbours_that_differ_in_the_person_of_highest_degree_stay
     networks = []
     for curator in pairs["node"]:
         graph = curator.declared.graphs["friends"]
-        networks.append(curator._engine.network(graph, attribute=None, taken_back=threading.Event()))
+        networks.append(curator._engine.network(graph, attribute=None, cancelled=threading.Event()))
     query = edge_count(privacy=Privacy.NODE, epsilon=1, max_degree=12)
     counts = [len(network.projected(12).ends) for network in networks]
     assert abs(counts[0] - counts[1]) > 4
@@ -129,7 +129,7 @@ def test_rows_that_are_no_edges_count_nowhere_and_a_person_is_one_node_however_m
     rows = [(1, 2), (2, 1), (1, 2), (3, 3), (1, 99), (98, 99), (None, 2), (2, 3)]
     with a_curator("node", people=[1, 2, 3, 3, None, 4], edges=rows) as curator:
         network = curator._engine.network(
-            curator.declared.graphs["friends"], attribute="town", taken_back=threading.Event()
+            curator.declared.graphs["friends"], attribute="town", cancelled=threading.Event()
         )
         assert network.size == 4
         assert len(network.ends) == 2

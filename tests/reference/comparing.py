@@ -108,7 +108,7 @@ class Bench:
         """Where the two part on a question; a failure of the engine is one."""
         expected = self.oracle.answer(query)
         try:
-            given = from_exact_rows(self.engine.run(query, taken_back=None))
+            given = from_exact_rows(self.engine.run(query, cancelled=None))
         except Exception as error:  # noqa: BLE001  whatever it is, it must not happen
             cause = error.__cause__ or error.__context__ or error
             return [f"the engine failed: {type(error).__name__}: {cause}"]

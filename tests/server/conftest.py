@@ -18,7 +18,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyBook
-from discreet.server.auth.rate_limit import Guard
+from discreet.server.auth.rate_limit import RateLimit
 from tests.opening import begin_books
 
 PATIENCE = 120
@@ -117,7 +117,7 @@ def client_of(app, **details):
 def _clock_stands_still(monkeypatch):
     """For those who count requests in this process: however slow the machine is, nobody is let in again."""
     for room in ("http.http_app", "auth.service", "shuffler_app"):
-        monkeypatch.setattr(f"discreet.server.{room}.Guard", partial(Guard, now=lambda: 0.0))
+        monkeypatch.setattr(f"discreet.server.{room}.RateLimit", partial(RateLimit, now=lambda: 0.0))
 
 
 @pytest.fixture(scope="module")

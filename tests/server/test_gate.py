@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from discreet.concurrency.token_bucket import TokenBuckets
 from discreet.accounting import open_filter
 from discreet.local import Client, Task
 from discreet.samples import write_clinic
@@ -215,7 +216,7 @@ def test_no_route_and_nothing_before_it_reaches_a_database_from_the_event_loop(d
 
 def test_a_saved_answer_is_counted_before_it_is_looked_up(tmp_path):
     door = Door(tmp_path)
-    door.app.state.service.guard._rate = 2
+    door.app.state.service.guard._requests = TokenBuckets(capacity=4, rate=2)
     with client_of(door.app) as client:
         seen = {client.get("/v1/saved/none/answer", headers=door.key).status_code for _ in range(12)}
     assert seen == {404, 429}
@@ -263,7 +264,7 @@ def test_strangers_are_refused_and_do_not_pile_up_while_somebody_keeps_the_datab
 def test_every_route_and_none_counts_those_without_a_key(tmp_path, monkeypatch, method, path):
     monkeypatch.setattr("discreet.server.auth.auth_middleware._SLOWED", 0.0)
     door = Door(tmp_path, public_rate=3.0)
-    door.app.state.service.lookers._rate = 3.0
+    door.app.state.service.lookers._requests = TokenBuckets(capacity=6, rate=3, now=lambda: 0.0)
     with client_of(door.app, address=ELSEWHERE) as client:
         assert [client.request(method, path).status_code for _ in range(8)].count(429) >= 1
         other = "/nowhere" if path == "/healthz" else "/healthz"

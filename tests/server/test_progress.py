@@ -16,13 +16,13 @@ from discreet.errors import Cancelled, EngineFailure, TooMany
 from discreet.pipeline.call import Call
 from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyBook
-from discreet.server.auth.rate_limit import Guard
+from discreet.server.auth.rate_limit import RateLimit
 from discreet.server.auth.roles import Holder
 from discreet.server.http.http_app import create_app
 from discreet.server.jobs import running_queries as queries_module
 from discreet.server.jobs.current_curator import Current
 from discreet.server.jobs.running_queries import Queries, outcome_of
-from discreet.server.jobs.time_budget import Hours
+from discreet.server.jobs.time_budget import TimeBudget
 from tests.inside import read_forever
 from tests.opening import CAP, open_curator
 
@@ -66,7 +66,7 @@ def test_a_question_that_is_stopped_stays_paid_and_is_free_when_asked_again(cura
     thread.start()
     assert paid.wait(30)
     time.sleep(0.3)
-    curator.take_back(call)
+    curator.cancel(call)
     thread.join(0.3)
     assert thread.is_alive()
     curator.stop(call)
@@ -81,7 +81,7 @@ def test_a_question_that_is_stopped_stays_paid_and_is_free_when_asked_again(cura
 
 def test_taking_back_one_question_disturbs_no_other(curator):
     other = Call()
-    curator.take_back(other)
+    curator.cancel(other)
     assert curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.1).rows
     with pytest.raises(Cancelled):
         curator.with_call(other).ask("SELECT COUNT(*) FROM patients", epsilon=0.1)
@@ -93,7 +93,7 @@ def test_what_is_taken_back_is_planned_no_further(curator, monkeypatch):
     def at_a_step(*given, **named):
         steps.append(given)
         if len(steps) == 3:
-            curator.take_back(call)
+            curator.cancel(call)
         return width_of(*given, **named)
 
     width_of = ask_operation.width_of
@@ -106,21 +106,21 @@ def test_what_is_taken_back_is_planned_no_further(curator, monkeypatch):
 def test_what_is_taken_back_counts_among_the_questions_at_once_until_its_class_ends(curator):
     """The caller is told at once. The question goes on, as its seconds do, until its answer would have left, and is stored then."""
     holder, asked = Holder("key 1", "alice", "analyst"), AskRequest("SELECT COUNT(*) FROM visits", epsilon=0.1)
-    guard, hours = Guard(rate=1000, at_once=1), Hours(unit=0.8, longest=10, a_minute=60)
-    queries, paid = Queries(Current(curator), guard=guard, hours=hours), threading.Event()
+    rate_limit, time_budget = RateLimit(rate=1000, at_once=1), TimeBudget(unit=0.8, longest=10, seconds_per_minute=60)
+    queries, paid = Queries(Current(curator), rate_limit=rate_limit, time_budget=time_budget), threading.Event()
 
     async def free_after():
         call = Call(request_id="x", on_step=lambda step: paid.set() if step == "paid" else None)
         began = time.monotonic()
         task = asyncio.ensure_future(queries.ask(outcome_of(asked), holder=holder, call=call, then=len))
         await anyio.to_thread.run_sync(paid.wait, 30)
-        queries.take_back(holder, "x")
+        queries.cancel(holder, "x")
         with pytest.raises(Cancelled):
             await task
         told = time.monotonic() - began
         while True:
             try:
-                with guard.admit("alice"):
+                with rate_limit.admit("alice"):
                     return told, time.monotonic() - began
             except TooMany:
                 await asyncio.sleep(0.01)
@@ -139,7 +139,7 @@ class ReadsUntilTakenBack:
     def __call__(self, _request, context):
         self.call = context.call
         self.begun.set()
-        self.call.taken_back.wait(30)
+        self.call.cancelled.wait(30)
         raise Cancelled("Taken back.", next_step="Ask again.")
 
 
@@ -159,26 +159,26 @@ def test_only_ones_own_questions_can_be_taken_back(curator, monkeypatch):
                 headers = {"Authorization": f"Bearer {alice}", "Idempotency-Key": "hers"}
                 refusals.append((await client.post("/v1/ask", json=body, headers=headers)).json()["error"]["code"])
 
-            async def take_back(key, name="hers"):
+            async def cancel(key, name="hers"):
                 return (await client.delete(f"/v1/ask/{name}", headers={"Authorization": f"Bearer {key}"})).status_code
 
             async with anyio.create_task_group() as group:
                 group.start_soon(ask)
                 assert await anyio.to_thread.run_sync(reading.begun.wait, 30)
                 for stranger in (bob, olga):
-                    assert await take_back(stranger) == 204  # whether there is such a question is not told
-                    assert not reading.call.taken_back.is_set()
-                assert await take_back("nobody") == 401
-                assert await take_back(alice, "another") == 204
-                assert not reading.call.taken_back.is_set()
-                assert await take_back(alice) == 204
-                assert reading.call.taken_back.is_set()
+                    assert await cancel(stranger) == 204  # whether there is such a question is not told
+                    assert not reading.call.cancelled.is_set()
+                assert await cancel("nobody") == 401
+                assert await cancel(alice, "another") == 204
+                assert not reading.call.cancelled.is_set()
+                assert await cancel(alice) == 204
+                assert reading.call.cancelled.is_set()
 
     try:
         anyio.run(scenario)
     finally:
         if reading.call is not None:
-            reading.call.taken_back.set()
+            reading.call.cancelled.set()
         keys.close()
     assert refusals == ["cancelled"]
 
@@ -258,7 +258,7 @@ def test_more_questions_than_there_are_threads_are_refused(curator, late, monkey
 def test_explaining_and_asking_are_on_one_clock(curator):
     async def scenario(client, queries, body):
         assert (await client.post("/v1/explain", json=body)).status_code == 200
-        queries._hours.settle("alice", 100)
+        queries._time._seconds.take("alice", 100)
         for route in ("explain", "ask"):
             refused = await client.post(f"/v1/{route}", json=body)
             assert refused.json()["error"]["code"] == "too-many"
@@ -287,7 +287,7 @@ def test_a_server_that_stops_stops_what_was_taken_back_too(curator, monkeypatch)
     began = time.monotonic()
 
     def until_it_is_read():
-        while not curator._pipeline._places._held:
+        while not curator._pipeline._read_slots._held:
             time.sleep(0.01)
 
     async def scenario(client, queries, body):

@@ -190,10 +190,10 @@ def test_who_looks_at_a_shared_question_waits_at_a_desk_of_their_own_and_not_at_
         def look(who):
             return threads.submit(clinic, who, "GET", f"/v1/saved/{number}/answer")
 
-        with clinic.curator.context.planning_slots.held("alice", taken_back=threading.Event()):
+        with clinic.curator.context.planning_slots.slot("alice", cancelled=threading.Event()):
             assert look("bob").result(20).status_code == 200
         with (
-            clinic.curator.context.planning_slots.held("bob", taken_back=threading.Event()),
+            clinic.curator.context.planning_slots.slot("bob", cancelled=threading.Event()),
             pytest.raises(TimeoutError),
         ):
             look("bob").result(0.5)

@@ -14,7 +14,7 @@ import pytest
 from discreet.errors import TooLarge, TooMany
 from discreet.pipeline.call import Call
 from discreet.planning.answer_size import AnswerLimit
-from discreet.server.auth.rate_limit import Guard
+from discreet.server.auth.rate_limit import RateLimit
 from discreet.server.http import serializers
 from discreet.server.http.access_log import Door
 from discreet.server.http.serializers import Form
@@ -22,7 +22,7 @@ from discreet.server.http.streaming import Writing
 from discreet.server.http.telemetry import Telemetry
 from discreet.server.http.thread_pools import Shares
 from discreet.server.jobs.running_queries import Queries
-from discreet.server.jobs.time_budget import Hours
+from discreet.server.jobs.time_budget import TimeBudget
 from tests.server.conftest import Server
 from tests.server.test_door import LARGE, heads
 
@@ -134,8 +134,8 @@ def test_who_waits_when_the_server_stops_hears_json():
 
 
 def test_a_question_that_found_no_thread_is_not_under_way():
-    hours = Hours(unit=0.001, longest=1, a_minute=60)
-    queries = Queries(None, guard=Guard(rate=10, at_once=2), hours=hours)
+    time_budget = TimeBudget(unit=0.001, longest=1, seconds_per_minute=60)
+    queries = Queries(None, rate_limit=RateLimit(rate=10, at_once=2), time_budget=time_budget)
     queries._at_work = 2**20
     alice = SimpleNamespace(name="alice", id="1", asks_as="alice")
     with pytest.raises(TooMany, match="Too many questions"):

@@ -290,10 +290,10 @@ def test_all_conditions_of_a_call_have_one_place_and_the_seconds_of_one_question
     with open_curator(catalog=parse_catalog(CATALOG), frames={"visits": visits(300)}) as curator:
         session = curator.session(SOURCE, rho=0.1, queries=10, bins=BINS, workload=1)
         tried, places = [], []
-        truths, held = curator._engine.truths, curator.context.planning_slots.held
+        truths, slot = curator._engine.truths, curator.context.planning_slots.slot
         monkeypatch.setattr(curator._engine, "truths", lambda *args: tried.append(args) or truths(*args))
         monkeypatch.setattr(
-            curator.context.planning_slots, "held", lambda *args, **kw: places.append(args) or held(*args, **kw)
+            curator.context.planning_slots, "slot", lambda *args, **kw: places.append(args) or slot(*args, **kw)
         )
         told = session.answer_many(["age < 6", "age < 3 OR ill", "age < 6", {"sex": "F"}, *["age < 3 OR ill"] * 50])
         assert told[0] == told[2]

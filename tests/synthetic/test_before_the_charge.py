@@ -100,7 +100,7 @@ def test_days_that_were_found_are_days_and_whoever_takes_it_back_pays_for_no_val
         spent = curator.budget()
         curator.as_analyst("eve").synthesize("SELECT day, sex FROM t", rho=0.05, workload=2, discover={"day": 1})
         call = Call()
-        call.taken_back.set()
+        call.cancelled.set()
         with pytest.raises(Cancelled):
             curator.with_call(call).synthesize(**NOTES)
         assert curator.budget() == spent

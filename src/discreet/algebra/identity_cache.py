@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar
+
+from discreet.concurrency.lru_cache import LruCache
 
 Thing = TypeVar("Thing")
 Outcome = TypeVar("Outcome")
@@ -18,16 +18,12 @@ class Remembering(Generic[Thing, Outcome]):
 
     def __init__(self, work: Callable[[Thing], Outcome]) -> None:
         self._work = work
-        self._known: OrderedDict[int, tuple[Thing, Outcome]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._known: LruCache[int, tuple[Thing, Outcome]] = LruCache(_MOST)
 
     def __call__(self, thing: Thing) -> Outcome:
         known = self._known.get(id(thing))
         if known is not None and known[0] is thing:
             return known[1]
         outcome = self._work(thing)
-        with self._lock:
-            self._known[id(thing)] = (thing, outcome)
-            while len(self._known) > _MOST:
-                self._known.popitem(last=False)
+        self._known.put(id(thing), (thing, outcome))
         return outcome

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet.catalog import Catalog
-from discreet.engines import Engine, Places
+from discreet.concurrency.fair_semaphore import FairSemaphore
+from discreet.engines import Engine
 from discreet.ledger import Ledger
 from discreet.pipeline.call import Call
 from discreet.pipeline.parsed_queries import Readings
@@ -32,7 +33,7 @@ class Context:
     dataset: str
     readings: Readings
     sessions: Room
-    planning_slots: Places = field(default_factory=lambda: Places(_PLANNING_SLOTS, each=1, long=0))
+    planning_slots: FairSemaphore = field(default_factory=lambda: FairSemaphore(_PLANNING_SLOTS, each=1, long=0))
     call: Call = field(default_factory=Call)
 
     @property
@@ -47,7 +48,7 @@ class Context:
     @contextmanager
     def planning(self) -> Iterator[None]:
         """Hold a slot to plan in, and keep all lookups in it within the time limit of one query."""
-        cancelled = self.call.taken_back
+        cancelled = self.call.cancelled
         waits_as = self.call.waits_as or self.analyst
-        with self.planning_slots.held(waits_as, taken_back=cancelled), self.engine.one_limit(cancelled):
+        with self.planning_slots.slot(waits_as, cancelled=cancelled), self.engine.one_limit(cancelled):
             yield

@@ -162,14 +162,14 @@ class Curator(
         self.close_sessions()
         self._engine.close()
 
-    def take_back(self, call: Call) -> None:
+    def cancel(self, call: Call) -> None:
         """Plan no further for a call. If it has been charged, it is read and stored all the same.
 
         Args:
             call: What was given to `with_call`.
         """
-        self.context.planning_slots.take_back(call.taken_back)
-        self._pipeline.take_back(call)
+        self.context.planning_slots.cancel(call.cancelled)
+        self._pipeline.cancel(call)
 
     def stop(self, call: Call) -> None:
         """Stop a call at once, wherever it is, because a server stops. It stays charged, and nothing is stored.
@@ -177,5 +177,5 @@ class Curator(
         Args:
             call: What was given to `with_call`.
         """
-        self.take_back(call)
+        self.cancel(call)
         self._pipeline.stop(call)

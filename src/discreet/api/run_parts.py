@@ -40,8 +40,8 @@ class CuratorPart(Told, ABC):
     _engine: Engine
     _pipeline: Pipeline
 
-    def _planning(self, analyst: str | None, taken_back: threading.Event | None) -> AbstractContextManager[None]:
-        return self.context.of(analyst=analyst, taken_back=taken_back or threading.Event()).planning()
+    def _planning(self, analyst: str | None, cancelled: threading.Event | None) -> AbstractContextManager[None]:
+        return self.context.of(analyst=analyst, cancelled=cancelled or threading.Event()).planning()
 
     def _basis(
         self,

@@ -1,7 +1,7 @@
-"""What was computed once and is kept while somebody uses it, and the last used of it longer.
+"""A cache whose values stay while somebody uses them; of the unused ones, the last used stay longest.
 
-Two who want the same thing wait for each other; nobody waits for anything else. What is dropped, and when, is decided by who took what
-and when the last of them let it go, and by nothing that happened in between.
+Two callers that need the same value wait for each other; nobody waits for anything else. What is dropped, and when, depends only
+on who acquired what and when its last user released it. So the times in between, which may depend on data, change nothing.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-_LOOK = 0.05
-"""Seconds after which somebody who waits looks whether they still want to."""
+_CHECK_INTERVAL = 0.05
+"""Seconds between two checks of a caller that waits."""
 
 
 @dataclass(slots=True)
@@ -23,10 +23,11 @@ class _Item(Generic[T]):
     lock: threading.Lock = field(default_factory=threading.Lock)
     users: int = 0
     results: list[T] = field(default_factory=list)
+    """Empty until the value is computed."""
 
 
-class Kept(Generic[T]):
-    """Results by name, the last used of them, so many and of so much weight; whoever uses one holds it meanwhile."""
+class RefcountedCache(Generic[T]):
+    """Values by name: at most `most` of them, of at most `most_weight` together, beside those in use."""
 
     def __init__(self, most: int, *, most_weight: int, weigh: Callable[[T], int], drop: Callable[[str], None]) -> None:
         self._most, self._most_weight, self._weigh, self._drop = most, most_weight, weigh, drop
@@ -34,28 +35,31 @@ class Kept(Generic[T]):
         self._lock = threading.Lock()
 
     @contextmanager
-    def held(self, name: str, compute: Callable[[], T], *, check: Callable[[], None]) -> Iterator[T]:
-        """The result of that name, computed if there is none. Who waits for somebody else's computing calls `check` meanwhile, which may raise."""
-        item = self._taken(name)
+    def acquire(self, name: str, compute: Callable[[], T], *, check: Callable[[], None]) -> Iterator[T]:
+        """Hold the value of that name, computed if there is none.
+
+        A caller that waits while another computes it calls `check` meanwhile, which may raise.
+        """
+        item = self._add_user(name)
         try:
-            with _in_turn(item.lock, check):
+            with _lock(item.lock, check):
                 if not item.results:
                     item.results.append(compute())
             yield item.results[0]
         finally:
-            self._let_go(name, item)
+            self._release(name, item)
 
-    def _taken(self, name: str) -> _Item[T]:
+    def _add_user(self, name: str) -> _Item[T]:
         with self._lock:
             item = self._items.setdefault(name, _Item())
             item.users += 1
             return item
 
-    def _let_go(self, name: str, item: _Item[T]) -> None:
-        """Drop what was let go longest ago, unless somebody uses it. A name that is dropped is computed anew when it is wanted again.
+    def _release(self, name: str, item: _Item[T]) -> None:
+        """Drop the values that were released longest ago and are not in use. A dropped value is computed again on demand.
 
-        Nothing happens before the last who holds something lets go: who holds a thing and uses it again meanwhile, at times that nobody may
-        know, changes nothing.
+        Nothing happens before the last user releases a value. A caller that acquires a value twice in one query, at times that
+        may depend on data, therefore changes nothing.
         """
         with self._lock:
             item.users -= 1
@@ -74,8 +78,8 @@ class Kept(Generic[T]):
 
 
 @contextmanager
-def _in_turn(lock: threading.Lock, check: Callable[[], None]) -> Iterator[None]:
-    while not lock.acquire(timeout=_LOOK):
+def _lock(lock: threading.Lock, check: Callable[[], None]) -> Iterator[None]:
+    while not lock.acquire(timeout=_CHECK_INTERVAL):
         check()
     try:
         yield

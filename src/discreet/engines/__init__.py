@@ -1,6 +1,5 @@
 """A query to exact integers: the protocol of engines, and DuckDB behind it."""
 
-from discreet.concurrency.fair_semaphore import Places
 from discreet.engines.duckdb.duck_engine import DuckEngine
 from discreet.engines.duckdb.snapshot import Tell, look_at_source
 from discreet.engines.engine import Engine
@@ -15,7 +14,6 @@ __all__ = [
     "ColumnFit",
     "DuckEngine",
     "Engine",
-    "Places",
     "Standing",
     "TableFit",
     "Tell",

@@ -29,14 +29,14 @@ class Engine(PublicLookup, Protocol):
     def bind(self, query: Query) -> None:
         """Refuse, before any charge, what the engine would refuse; no protected row is read."""
 
-    def run(self, query: Query, *, taken_back: threading.Event | None = None) -> list[ExactRows]:
+    def run(self, query: Query, *, cancelled: threading.Event | None = None) -> list[ExactRows]:
         """The exact integers of each grouping set. Called after the charge; a failure is one fixed sentence."""
 
     def bind_rows(self, query: Query) -> None:
         """The same of rows that are to be coded; no protected row is read."""
 
     def tables(
-        self, rows: Query, *, taken_back: threading.Event, sharing: int = 1
+        self, rows: Query, *, cancelled: threading.Event, sharing: int = 1
     ) -> AbstractContextManager[ExactTables]:
         """Exact tables over the keys of `rows`, by their number, as long as it lasts. Called after the charge.
 
@@ -44,12 +44,12 @@ class Engine(PublicLookup, Protocol):
         """
 
     def parted_tables(
-        self, rows: Query, *, taken_back: threading.Event, sharing: int = 1
+        self, rows: Query, *, cancelled: threading.Event, sharing: int = 1
     ) -> AbstractContextManager[PartedTables]:
         """The same of all rows, of most of them, and of the others. For the owner of the data: nothing of it may leave."""
 
     def network(
-        self, graph: Network, *, attribute: str | None, taken_back: threading.Event, sharing: int = 1
+        self, graph: Network, *, attribute: str | None, cancelled: threading.Event, sharing: int = 1
     ) -> ExactGraph:
         """A network as whole numbers, with the group of each node by an attribute that has declared values. Called after the charge."""
 
@@ -62,7 +62,7 @@ class Engine(PublicLookup, Protocol):
         No row is read.
         """
 
-    def take_back(self, query: threading.Event) -> None:
+    def cancel(self, query: threading.Event) -> None:
         """Stop reading for a query, now or when its turn comes; no other query is disturbed."""
 
     def holding(self, queries: Sequence[Query]) -> AbstractContextManager[None]:

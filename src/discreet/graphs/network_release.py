@@ -92,7 +92,7 @@ class NetworkRelease:
     def made(self, desk: Desk) -> bytes:
         """Noisy numbers; whatever is exact ends here."""
         until = time.monotonic() + time_for(self.seconds)
-        network = desk.engine.network(self.graph, attribute=self.attribute, taken_back=desk.stopped, sharing=PLACES)
+        network = desk.engine.network(self.graph, attribute=self.attribute, cancelled=desk.stopped, sharing=PLACES)
         return encoded(self.query, self.query.drawn(network, desk.bits, until=until))
 
 

@@ -149,7 +149,7 @@ class TableRun:
         """The transcript: steps of before, and those that were still to be drawn."""
         until = time.monotonic() + time_for(self.seconds)
         run = self._begun(Run(Meter(self.budget, desk.bits), desk.steps, invariant=self._free_look(desk), until=until))
-        with desk.engine.tables(self.rows.query, taken_back=desk.stopped, sharing=PLACES) as tables:
+        with desk.engine.tables(self.rows.query, cancelled=desk.stopped, sharing=PLACES) as tables:
             self.measure(Summing(self.domain, tables, run))
         facts = {
             "purpose": self.purpose,
@@ -169,7 +169,7 @@ class TableRun:
             return None
 
         def counts() -> Counts:
-            with desk.engine.tables(declared.rows.query, taken_back=desk.stopped, sharing=PLACES) as tables:
+            with desk.engine.tables(declared.rows.query, cancelled=desk.stopped, sharing=PLACES) as tables:
                 return tables.table((0,))
 
         return FreeLook(declared.asked, counts)
@@ -179,7 +179,7 @@ class TableRun:
         run = self._begun(Run(Meter(self.budget, desk.bits), desk.steps))
         with ExitStack() as held:
             tables = held.enter_context(
-                desk.engine.tables(self.rows.query, taken_back=threading.Event(), sharing=PLACES)
+                desk.engine.tables(self.rows.query, cancelled=threading.Event(), sharing=PLACES)
             )
             return Underway(Summing(self.domain, tables, run), run, held.pop_all())
 

@@ -35,7 +35,7 @@ class Call:
     """Who waits for a slot to plan in, if it is not the analyst."""
     on_step: Callable[[str], None] = _ignore
     """Hears that the query is planned, then that it is paid or was asked before."""
-    taken_back: threading.Event = field(default_factory=threading.Event)
+    cancelled: threading.Event = field(default_factory=threading.Event)
     """Ends what comes before the charge, and nothing after it."""
     stopped: threading.Event = field(default_factory=threading.Event)
     """Ends everything: the curator closes."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from datetime import date
 
 from discreet.catalog import Catalog
+from discreet.concurrency.lru_cache import LruCache
 from discreet.engines import Engine
-from discreet.pipeline.pipeline import cancelled
+from discreet.pipeline.pipeline import cancellation_error
 from discreet.sql.reader.queries import Reading, read_query
 from discreet.sql.reader.query_text import Parameters
 
@@ -21,29 +21,23 @@ class Readings:
 
     def __init__(self, catalog: Catalog, engine: Engine, *, today: date) -> None:
         self._catalog, self._engine, self._today = catalog, engine, today
-        self._known: OrderedDict[str, Reading] = OrderedDict()
-        self._lock = threading.Lock()
+        self._known: LruCache[str, Reading] = LruCache(_MOST)
 
-    def read(self, sql: str, parameters: Parameters, *, taken_back: threading.Event) -> Reading:
-        """The meaning of a text, or a refusal by name; looked for no further than until the query is taken back."""
-        _check_wanted(taken_back)
+    def read(self, sql: str, parameters: Parameters, *, cancelled: threading.Event) -> Reading:
+        """The meaning of a text, or a refusal by name; looked for no further than until the query is cancelled."""
+        _check_wanted(cancelled)
         key = repr((sql, dict(parameters) if isinstance(parameters, Mapping) else tuple(parameters)))
-        with self._lock:
-            known = self._known.get(key)
-            if known is not None:
-                self._known.move_to_end(key)
-                return known
+        known = self._known.get(key)
+        if known is not None:
+            return known
         reading = read_query(sql, self._catalog, self._engine, parameters=parameters, today=self._today)
         for query in reading.queries:
-            _check_wanted(taken_back)
+            _check_wanted(cancelled)
             self._engine.bind(query)
-        with self._lock:
-            self._known[key] = reading
-            while len(self._known) > _MOST:
-                self._known.popitem(last=False)
+        self._known.put(key, reading)
         return reading
 
 
-def _check_wanted(taken_back: threading.Event) -> None:
-    if taken_back.is_set():
-        raise cancelled()
+def _check_wanted(cancelled: threading.Event) -> None:
+    if cancelled.is_set():
+        raise cancellation_error()

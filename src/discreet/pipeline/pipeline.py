@@ -19,7 +19,8 @@ from typing import Protocol
 
 from discreet.algebra.digest import FORMAT
 from discreet.algebra.query import Query
-from discreet.engines import Engine, Places
+from discreet.concurrency.fair_semaphore import FairSemaphore
+from discreet.engines import Engine
 from discreet.errors import (
     AccountFrozen,
     BudgetExceeded,
@@ -136,7 +137,7 @@ class SqlRelease:
 
     def made(self, desk: Desk) -> bytes:
         with desk.engine.one_limit(sharing=PLACES):
-            exact = [desk.engine.run(query, taken_back=desk.stopped) for query in self.plan.queries]
+            exact = [desk.engine.run(query, cancelled=desk.stopped) for query in self.plan.queries]
             drawn = release(self.plan, exact, desk.bits)
         self._drawn.append((stored_form(drawn), drawn))
         return self._drawn[-1][0]
@@ -161,7 +162,7 @@ class CellAbove:
 
     def made(self, desk: Desk) -> bytes:
         with desk.engine.one_limit(sharing=PLACES):
-            (rows,) = desk.engine.run(self.query, taken_back=desk.stopped)
+            (rows,) = desk.engine.run(self.query, cancelled=desk.stopped)
         return json.dumps(above(rows, self.mechanism, self.threshold, desk.bits)).encode()
 
 
@@ -186,7 +187,7 @@ class Pipeline:
 
     def __init__(self, ledger: Ledger, engine: Engine) -> None:
         self.ledger, self._engine, self._bits = ledger, engine, RandomBits()
-        self._places = Places(PLACES, each=PLACES_EACH, long=PLACES_LONG)
+        self._read_slots = FairSemaphore(PLACES, each=PLACES_EACH, long=PLACES_LONG)
 
     def answer(self, wanted: Releasable, call: Call) -> Paid:
         """Charge for a release, read, add noise and store; or find it stored."""
@@ -258,14 +259,14 @@ class Pipeline:
         found = self.ledger.recalled(_request(wanted, call.analyst)) if wanted.releases else None
         return None if found is None or found.answer is None else Paid(found.answer, found)
 
-    def take_back(self, call: Call) -> None:
+    def cancel(self, call: Call) -> None:
         """Plan no further for a query that somebody else is asking. What is charged is read all the same."""
-        self._engine.take_back(call.taken_back)
+        self._engine.cancel(call.cancelled)
 
     def stop(self, call: Call) -> None:
         """Stop reading for a query at once, because the curator goes away; its price stays paid, and nothing is stored."""
-        self._places.take_back(call.stopped)
-        self._engine.take_back(call.stopped)
+        self._read_slots.cancel(call.stopped)
+        self._engine.cancel(call.stopped)
 
     def _fresh(
         self,
@@ -298,7 +299,7 @@ class Pipeline:
         it was taken. Neither tells when the reading has really ended.
         """
         with self._held(wanted, call):
-            with self._places.held(call.analyst, taken_back=call.stopped, is_long=wanted.seconds > LONG):
+            with self._read_slots.slot(call.analyst, cancelled=call.stopped, is_long=wanted.seconds > LONG):
                 begun = departure.now()
                 call.on_place()
                 desk = Desk(self._engine, self._bits, call.stopped, steps)
@@ -306,7 +307,7 @@ class Pipeline:
                 ends = departure.place_ends(begun)
                 call.stopped.wait(max(0.0, ends - departure.now()))
             if call.stopped.wait(max(0.0, departure.after(ends) - departure.now())):
-                raise cancelled()
+                raise cancellation_error()
         if isinstance(outcome, _OF_THE_BOOKS):
             raise outcome
         if isinstance(outcome, Exception):
@@ -330,16 +331,16 @@ class Pipeline:
 
 
 def _set_out(wanted: Readable, call: Call) -> Departure:
-    """Before anything is charged: tell that it is planned, and hear when its answer leaves, unless it is refused or taken back."""
+    """Before anything is charged: tell that it is planned, and hear when its answer leaves, unless it is refused or cancelled."""
     call.on_step("planned")
     departure = call.leaving(wanted.seconds)
-    if call.taken_back.is_set():
-        raise cancelled()
+    if call.cancelled.is_set():
+        raise cancellation_error()
     return departure
 
 
-def cancelled() -> Cancelled:
-    """The refusal of a query that was taken back, the same whenever that was."""
+def cancellation_error() -> Cancelled:
+    """The refusal of a query that was cancelled, the same whenever that was."""
     return Cancelled(
         "The question was taken back.", next_step="Ask again: if its price was paid, it costs nothing more."
     )

@@ -19,7 +19,7 @@ from discreet.errors import StoreUnavailable
 from discreet.local.device.client import shown, stated
 from discreet.local.shuffling.amplification import epsilon_in_a_crowd
 from discreet.local.shuffling.shuffler import Batch, ShufflerBooks
-from discreet.server.auth.rate_limit import Guard
+from discreet.server.auth.rate_limit import RateLimit
 from discreet.server.auth.service import address_of, admit_looker, new_lookers
 from discreet.server.http.error_responses import add_refusals
 from discreet.server.http.request_body import LimitedRequest, read_json
@@ -45,13 +45,13 @@ class _Service:
 
     limits: Limits
     telemetry: Telemetry
-    strangers: Guard
+    strangers: RateLimit
     share: CapacityLimiter
 
 
 def create_shuffler(books: ShufflerBooks, courier: Courier, limits: Limits) -> FastAPI:
     """The application: routes for devices, and a courier."""
-    guard = Guard(rate=limits.public_rate, at_once=limits.public_at_once)
+    guard = RateLimit(rate=limits.public_rate, at_once=limits.public_at_once)
     service = _Service(limits, Telemetry(), guard, CapacityLimiter(3))
 
     @asynccontextmanager

@@ -173,7 +173,7 @@ class Session(SessionFace):
 
     def _read(self, queries: list[SessionQuery], most_cells: int, call: Call) -> list[CountQuery]:
         texts = [query for query in queries if isinstance(query, str)]
-        conditions = self._conditions.queries(texts, most_cells=most_cells, taken_back=call.taken_back)
+        conditions = self._conditions.queries(texts, most_cells=most_cells, cancelled=call.cancelled)
         return [
             conditions[query] if isinstance(query, str) else self._reading.conjunction(query, most_cells=most_cells)
             for query in queries

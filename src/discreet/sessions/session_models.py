@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
+from discreet.concurrency.lru_cache import LruCache
 from discreet.measurement.domain import MOST_COUNTED, Columns, Domain
 from discreet.measurement.measurer import Cells, Conjunction, CountQuery
 from discreet.synthetic.methods.method import Model
@@ -43,16 +43,15 @@ class _Tables:
 
     def __init__(self, make: Callable[[Columns], Table]) -> None:
         self._make = make
-        self._kept: OrderedDict[Columns, Table] = OrderedDict()
+        self._kept: LruCache[Columns, Table] = LruCache(_MOST_KEPT, weigh=lambda table: int(table.size))
 
     def over(self, columns: Columns) -> Table:
         """The table over columns, made unless it is kept."""
-        if columns not in self._kept:
-            self._kept[columns] = self._make(columns)
-            while sum(table.size for table in self._kept.values()) > _MOST_KEPT and len(self._kept) > 1:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(columns)
-        return self._kept[columns]
+        table = self._kept.get(columns)
+        if table is None:
+            table = self._make(columns)
+            self._kept.put(columns, table)
+        return table
 
     def clear(self) -> None:
         """Forget all of them."""

@@ -68,7 +68,7 @@ class Conditions:
         catalog: Of the data.
         engine: That evaluates on public values.
         today: What CURRENT_DATE means.
-        planning: A place to plan at, until it is taken back, within the seconds of one query.
+        planning: A place to plan at, until it is cancelled, within the seconds of one query.
     """
 
     def __init__(
@@ -85,17 +85,17 @@ class Conditions:
         self._planning = planning
         self._types = [type_of(column, key) for column, key in zip(rows.columns, rows.query.keys, strict=True)]
 
-    def queries(self, texts: Sequence[str], *, most_cells: int, taken_back: threading.Event) -> dict[str, CountQuery]:
+    def queries(self, texts: Sequence[str], *, most_cells: int, cancelled: threading.Event) -> dict[str, CountQuery]:
         """What conditions count, worked out one after another at one place: however many there are, they have the seconds of one query.
 
         Args:
             texts: As they stand behind WHERE; each is worked out once.
             most_cells: Of the table over the columns of each.
-            taken_back: Whether nobody waits for it any more.
+            cancelled: Set when nobody waits for the result any more.
         """
         if not texts:
             return {}
-        with self._planning(taken_back):
+        with self._planning(cancelled):
             return {text: self.query(text, most_cells=most_cells) for text in dict.fromkeys(texts)}
 
     def query(self, text: str, *, most_cells: int) -> CountQuery:

@@ -58,7 +58,7 @@ class GroupCommit(Generic[P]):
     """Runs jobs in transactions, as many in one as are waiting for it.
 
     A job that is refused before it wrote anything leaves nothing behind. Where one is refused later, which is rare, the
-    transaction is taken back, and all others are run once more without it. `run` returns when the commit that holds its
+    transaction is cancelled, and all others are run once more without it. `run` returns when the commit that holds its
     job is on disk. A commit that fails has granted nothing, and fails every job in it.
 
     `begin` makes the page at the start of each transaction, `end` is called before its commit, and `committed` after it;

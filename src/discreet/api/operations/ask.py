@@ -100,7 +100,7 @@ def plan_query(
     parameters: Parameters = (),
 ) -> Plan:
     """How a query would be answered at a price. Stops if the call is cancelled."""
-    reading = context.readings.read(str(sql), parameters, taken_back=context.call.taken_back)
+    reading = context.readings.read(str(sql), parameters, cancelled=context.call.cancelled)
     return at_price(reading, context.catalog, epsilon=epsilon, delta=delta, mechanism=mechanism)
 
 

@@ -174,7 +174,7 @@ class ComparesReal(CuratorPart):
         with (
             _told_plainly(),
             self._engine.holding([rows.query]),
-            self._engine.parted_tables(rows.query, taken_back=threading.Event(), sharing=PLACES) as parted,
+            self._engine.parted_tables(rows.query, cancelled=threading.Event(), sharing=PLACES) as parted,
         ):
             real, known, held_out = (CountedRows(release.domain, tables) for tables in parted)
             yield real, known, held_out

@@ -48,7 +48,7 @@ class LearnsModels(CuratorPart, LearningFace):
 
         Args:
             analyst: Who asks; nobody is the owner at hand.
-            asking: How it can be taken back.
+            asking: How it can be cancelled.
         """
         release = self.learned_release(
             model, source, name=name, analyst=analyst, request_id=request_id, asking=asking, **price
@@ -74,10 +74,10 @@ class LearnsModels(CuratorPart, LearningFace):
             name: What the release is looked up by.
             analyst: Who asks; nobody is the owner at hand.
             request_id: A name for this call: repeated under it, it is paid for once.
-            asking: How it can be taken back.
+            asking: How it can be cancelled.
             **price: What it may cost.
         """
-        with self._planning(analyst, None if asking is None else asking.taken_back):
+        with self._planning(analyst, None if asking is None else asking.cancelled):
             run, _ = self._learning(model, source, price, name=name)
         return self._made(ModelRelease, run, analyst=analyst, request_id=request_id, asking=asking)
 
@@ -108,7 +108,7 @@ class LearnsModels(CuratorPart, LearningFace):
 
         Args:
             analyst: Who asks; nobody is the owner at hand.
-            asking: How it can be taken back.
+            asking: How it can be cancelled.
         """
         wanted = Moments(features=columns)
         return self.learn(wanted, source, name=name, analyst=analyst, request_id=request_id, asking=asking, **price)
@@ -161,7 +161,7 @@ class LearnsModels(CuratorPart, LearningFace):
 
         Args:
             analyst: Who asks; nobody is the owner at hand.
-            asking: How it can be taken back.
+            asking: How it can be cancelled.
         """
         decider = Decider.of(model)
         return self.evaluate_decider(
@@ -187,10 +187,10 @@ class LearnsModels(CuratorPart, LearningFace):
             name: What the release is looked up by.
             analyst: Who asks; nobody is the owner at hand.
             request_id: A name for this call: repeated under it, it is paid for once.
-            asking: How it can be taken back.
+            asking: How it can be cancelled.
             **price: What it may cost.
         """
-        with self._planning(analyst, None if asking is None else asking.taken_back):
+        with self._planning(analyst, None if asking is None else asking.cancelled):
             run, _ = self._evaluation(decider, source, price, name=name)
         return self._made(Evaluation, run, analyst=analyst, request_id=request_id, asking=asking)
 

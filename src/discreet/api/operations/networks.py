@@ -55,7 +55,7 @@ class CuratedGraph(GraphFace):
             epsilon: What it may cost; there is no default.
             analyst: Who asks; nobody is the owner at hand.
             request_id: A name for this call: repeated under it, it is paid for once.
-            asking: How it can be taken back.
+            asking: How it can be cancelled.
             **settings: What the verb takes.
         """
         return self._curator.asked_graph(
@@ -106,9 +106,9 @@ class AnswersGraphs(CuratorPart, GraphsFace):
             epsilon: The price.
             analyst: Who asks; nobody is the owner at hand.
             request_id: A name for this call.
-            asking: How it can be taken back.
+            asking: How it can be cancelled.
         """
-        with self._planning(analyst, None if asking is None else asking.taken_back):
+        with self._planning(analyst, None if asking is None else asking.cancelled):
             release, said = self._graph_release(graph, verb, settings, epsilon)
         paid = self._pipeline.charged(release, call_of(analyst, request_id, asking))
         books = paid.reservation

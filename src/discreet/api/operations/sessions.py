@@ -37,7 +37,7 @@ class OpensSessions(CuratorPart, SessionsFace):
 
         Args:
             analyst: Who asks; nobody is the owner at hand.
-            asking: How it can be taken back.
+            asking: How it can be cancelled.
         """
         told = asking or Call()
         opening = self._opening(source, queries, wanted, analyst, told)
@@ -114,7 +114,7 @@ class OpensSessions(CuratorPart, SessionsFace):
             release=load_release(given, self.context.of(analyst=analyst)) if isinstance(given, str) else given,
             name=wanted.get("name", ""),
         )
-        with self._planning(analyst, asking.taken_back):
+        with self._planning(analyst, asking.cancelled):
             basis = self._basis(source, wanted)
             reuse = self._reuse(basis, analyst) if wanted.get("reuse") else None
             return opening_of(wish, basis, analyst=analyst, reuse=reuse)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections import OrderedDict
 from contextlib import ExitStack, suppress
 from functools import partial
 
 import duckdb
 
 from discreet.catalog import Catalog
-from discreet.concurrency.refcounted_cache import Kept
+from discreet.concurrency.lru_cache import LruCache
+from discreet.concurrency.refcounted_cache import RefcountedCache
 from discreet.engines.duckdb.snapshot import UNSAFE_OPTIMIZERS, empty_tables
 from discreet.engines.duckdb.watchdog import Watch
 from discreet.engines.sqlgen.kernel import Statement
@@ -32,8 +32,10 @@ class Binder:
         self._connection = duckdb.connect(":memory:")
         empty_tables(self._connection, catalog)
         self._connection.execute(f"SET disabled_optimizers = '{UNSAFE_OPTIMIZERS}'")
-        self._bound: OrderedDict[bytes, None] = OrderedDict()
-        self._tables: Kept[None] = Kept(_TABLES, most_weight=0, weigh=lambda _: 0, drop=self._drop)
+        self._bound: LruCache[bytes, bool] = LruCache(_REMEMBERED)
+        self._tables: RefcountedCache[None] = RefcountedCache(
+            _TABLES, most_weight=0, weigh=lambda _: 0, drop=self._drop
+        )
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -42,9 +44,7 @@ class Binder:
     def bind(self, statement: Statement) -> None:
         """Refuse what the engine would refuse by types. What was bound before is known to fit, whatever its constants are."""
         digest = hashlib.sha256(_CONSTANT.sub(r"\1?", statement.sql).encode()).digest()
-        with self._lock:
-            is_known = digest in self._bound
-        if not is_known:
+        if not self._bound.get(digest):
             try:
                 self._try(statement)
             except duckdb.InterruptException:
@@ -53,11 +53,7 @@ class Binder:
                 raise NotAllowed(
                     "The types of the question do not fit together.", next_step="Compare and add like with like."
                 ) from None
-        with self._lock:
-            self._bound[digest] = None
-            self._bound.move_to_end(digest)
-            while len(self._bound) > _REMEMBERED:
-                self._bound.popitem(last=False)
+            self._bound.put(digest, True)
 
     def _try(self, statement: Statement) -> None:
         """On a cursor of its own: nobody waits for a statement that takes long to prepare."""
@@ -67,7 +63,7 @@ class Binder:
             for table in statement.tables:
                 create = f"CREATE OR REPLACE TABLE {table.name} AS {table.sql}"
                 held.enter_context(
-                    self._tables.held(table.name, partial(self._run, cursor, create), check=self._check_wanted)
+                    self._tables.acquire(table.name, partial(self._run, cursor, create), check=self._check_wanted)
                 )
             # It is run, too: optimizers refuse things that were bound.
             cursor.execute(statement.sql, dict(statement.values) or None).fetchall()

@@ -90,12 +90,12 @@ class DuckEngine:
             with self._public.holding(statement.tables):
                 self._binder.bind(statement)
 
-    def run(self, query: Query, *, taken_back: threading.Event | None = None) -> list[ExactRows]:
+    def run(self, query: Query, *, cancelled: threading.Event | None = None) -> list[ExactRows]:
         """The exact integers of each grouping set. Called after the charge; a failure is one fixed sentence.
 
         `taken_back` is set by `take_back`, from another thread.
         """
-        asked = taken_back or threading.Event()
+        asked = cancelled or threading.Event()
         if query.is_everybody:  # free, so that nothing may be read for it: how long it takes would be free, too
             everybody = ExactRows((), tuple(self._people.copy() for _ in query.measures), None, {})
             return [everybody] * len(query.sets)
@@ -116,23 +116,23 @@ class DuckEngine:
             self._binder.bind(statement)
 
     @contextmanager
-    def tables(self, rows: Query, *, taken_back: threading.Event, sharing: int = 1) -> Iterator[ExactTables]:
+    def tables(self, rows: Query, *, cancelled: threading.Event, sharing: int = 1) -> Iterator[ExactTables]:
         """Exact tables over the keys of `rows`, by their number, as long as it lasts. Called after the charge.
 
         Rows are coded once and stay in the engine. A failure may hang on somebody's row, so that whoever calls says one fixed sentence.
         """
-        with self._coding(rows, taken_back, sharing) as (coded, statement, sizes):
+        with self._coding(rows, cancelled, sharing) as (coded, statement, sizes):
             yield coded.of(statement, sizes)
 
     @contextmanager
-    def parted_tables(self, rows: Query, *, taken_back: threading.Event, sharing: int = 1) -> Iterator[PartedTables]:
+    def parted_tables(self, rows: Query, *, cancelled: threading.Event, sharing: int = 1) -> Iterator[PartedTables]:
         """The same of all rows, of most of them, and of the others. For the owner of the data: nothing of it may leave."""
-        with self._coding(rows, taken_back, sharing) as (coded, statement, sizes):
+        with self._coding(rows, cancelled, sharing) as (coded, statement, sizes):
             yield coded.parted(statement, sizes)
 
     @contextmanager
     def _coding(
-        self, rows: Query, taken_back: threading.Event, sharing: int
+        self, rows: Query, cancelled: threading.Event, sharing: int
     ) -> Iterator[tuple[CodedRows, Statement, tuple[int, ...]]]:
         """A cursor for coded rows, what selects them, and how many codes each column has."""
         statement = coded_rows(rows, salt=self._snapshot.salt)
@@ -140,7 +140,7 @@ class DuckEngine:
 
         @contextmanager
         def reading() -> Iterator[None]:
-            with self._watch.one_limit(taken_back, sharing=sharing), self._reading(cursor, statement, taken_back):
+            with self._watch.one_limit(cancelled, sharing=sharing), self._reading(cursor, statement, cancelled):
                 yield
 
         try:
@@ -149,13 +149,13 @@ class DuckEngine:
             cursor.close()
 
     def network(
-        self, graph: Network, *, attribute: str | None, taken_back: threading.Event, sharing: int = 1
+        self, graph: Network, *, attribute: str | None, cancelled: threading.Event, sharing: int = 1
     ) -> ExactGraph:
         """A network as whole numbers. Called after the charge."""
         cursor = self._data.cursor()
         try:
-            with self._watch.one_limit(taken_back, sharing=sharing), self._watch.reading(cursor, taken_back):
-                if taken_back.is_set():
+            with self._watch.one_limit(cancelled, sharing=sharing), self._watch.reading(cursor, cancelled):
+                if cancelled.is_set():
                     raise _taken_back()
                 return read_network(cursor, self._catalog, graph, data=DATA, attribute=attribute)
         finally:
@@ -166,9 +166,9 @@ class DuckEngine:
             raise BadInput("How many people there are is private.", next_step="Ask the network how many edges it has.")
         return number_of_nodes(self._data.cursor(), graph, data=DATA)
 
-    def take_back(self, query: threading.Event) -> None:
+    def cancel(self, query: threading.Event) -> None:
         """Stop reading for a query, now or when its turn comes; no other query is disturbed."""
-        self._watch.take_back(query)
+        self._watch.cancel(query)
 
     def one_limit(self, query: threading.Event | None = None, *, sharing: int = 1) -> AbstractContextManager[float]:
         return self._watch.one_limit(query, sharing=sharing)

@@ -21,7 +21,7 @@ from discreet.algebra.relations import Relation
 from discreet.algebra.value_properties import Value
 from discreet.catalog import Table, Type
 from discreet.catalog.timestamps import place_of
-from discreet.concurrency.refcounted_cache import Kept
+from discreet.concurrency.refcounted_cache import RefcountedCache
 from discreet.engines.duckdb.snapshot import DATA
 from discreet.engines.duckdb.watchdog import Watch
 from discreet.engines.engine import Points
@@ -39,10 +39,12 @@ class PublicTables:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch) -> None:
         self._connection, self._watch = connection, watch
-        self._tables: Kept[int] = Kept(
+        self._tables: RefcountedCache[int] = RefcountedCache(
             _TABLES, most_weight=2 * MOST_PUBLIC_ROWS, weigh=lambda rows: rows, drop=self._drop
         )
-        self._facts: Kept[list[Any]] = Kept(_FACTS, most_weight=5 * _LISTED, weigh=len, drop=lambda _: None)
+        self._facts: RefcountedCache[list[Any]] = RefcountedCache(
+            _FACTS, most_weight=5 * _LISTED, weigh=len, drop=lambda _: None
+        )
 
     @contextmanager
     def holding(self, tables: Sequence[Prepared]) -> Iterator[None]:
@@ -54,7 +56,7 @@ class PublicTables:
         with ExitStack() as held:
             for table in tables:
                 held.enter_context(
-                    self._tables.held(table.name, partial(self._prepare, table), check=self._check_wanted)
+                    self._tables.acquire(table.name, partial(self._prepare, table), check=self._check_wanted)
                 )
             yield
 
@@ -115,7 +117,7 @@ class PublicTables:
             with self._cursor() as cursor:
                 return cursor.execute(checked(sql)).fetchall()
 
-        with self._facts.held(sql, read, check=self._check_wanted) as rows:
+        with self._facts.acquire(sql, read, check=self._check_wanted) as rows:
             return rows
 
     def _prepare(self, table: Prepared) -> int:

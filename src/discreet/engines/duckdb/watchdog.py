@@ -1,4 +1,4 @@
-"""One thread that looks at the clock for all queries: it interrupts what reads for too long, or was taken back."""
+"""One thread that looks at the clock for all queries: it interrupts what reads for too long, or was cancelled."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class Watch:
             self._shared.until, self._shared.asked = outer, asked
 
     def asked(self) -> threading.Event:
-        """What this thread reads for; something that nobody takes back where that was not said."""
+        """What this thread reads for; something that nobody cancels where that was not said."""
         query: threading.Event | None = getattr(self._shared, "asked", None)
         return query or threading.Event()
 
     def is_over(self) -> bool:
-        """Whether this thread's time is up, or its query taken back."""
+        """Whether this thread's time is up, or its query cancelled."""
         return self.asked().is_set() or time.monotonic() > self._until()
 
     def _is_limited(self) -> bool:
@@ -87,7 +87,7 @@ class Watch:
                 if self._is_closed:
                     self._change.notify_all()
 
-    def take_back(self, query: threading.Event) -> None:
+    def cancel(self, query: threading.Event) -> None:
         """Nothing is read for this query any longer."""
         query.set()
         with self._change:

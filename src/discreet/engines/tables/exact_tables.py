@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.concurrency.lru_cache import LruCache
 from discreet.engines.tables.residual_sums import Partition, Residuals, Score
 
 Counts: TypeAlias = NDArray[np.int64]
@@ -21,6 +21,10 @@ _FEW = 16
 """Its columns, beside those that are wanted: arrays do not have any number of axes."""
 _MOST_KEPT = 16_000_000
 """Cells of tables that are kept because they will be asked for again: 128 MB."""
+
+
+def _cells(table: Counts) -> int:
+    return int(table.size)
 
 
 class ExactTables:
@@ -44,33 +48,29 @@ class ExactTables:
     ) -> None:
         self.sizes, self._count, self._merge = sizes, count, merge
         self._total, self._divide, self._won = total, divide, won
-        self._kept: OrderedDict[tuple[int, ...], Counts] = OrderedDict()
+        self._kept: LruCache[tuple[int, ...], Counts] = LruCache(_MOST_KEPT, weigh=_cells)
 
     def __repr__(self) -> str:
         return "ExactTables(hidden)"
 
     def table(self, columns: tuple[int, ...]) -> Counts:
         """The table over some columns, one axis each; over none, how many rows there are. Not to be written to."""
-        if columns not in self._kept:
-            self._keep(columns, self._added_up(columns))
-        self._kept.move_to_end(columns)
-        return self._kept[columns]
+        table = self._kept.get(columns)
+        return self._keep(columns, self._added_up(columns)) if table is None else table
 
     def _added_up(self, columns: tuple[int, ...]) -> Counts:
         wider = next((known for known in self._kept if set(columns) <= set(known)), None)
-        if wider is None:
+        table = None if wider is None else self._kept.get(wider)
+        if wider is None or table is None:
             wider = self._wider(columns)
-            self._keep(wider, self._count(wider))
-        self._kept.move_to_end(wider)
+            table = self._keep(wider, self._count(wider))
         others = tuple(axis for axis, column in enumerate(wider) if column not in columns)
-        return np.asarray(self._kept[wider].sum(axis=others)) if others else self._kept[wider]
+        return np.asarray(table.sum(axis=others)) if others else table
 
-    def _keep(self, columns: tuple[int, ...], table: Counts) -> None:
-        """Keep a table, and of the others as many as there is room for."""
+    def _keep(self, columns: tuple[int, ...], table: Counts) -> Counts:
         table.flags.writeable = False
-        self._kept[columns] = table
-        while sum(kept.size for kept in self._kept.values()) > _MOST_KEPT and len(self._kept) > 1:
-            self._kept.popitem(last=False)
+        self._kept.put(columns, table)
+        return table
 
     def _wider(self, columns: tuple[int, ...]) -> tuple[int, ...]:
         """The same columns and small ones, as long as the table stays small: one count answers for many tables."""

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import NoAccess, TooMany, UnknownAccount
-from discreet.server.auth.rate_limit import Guard
+from discreet.server.auth.rate_limit import RateLimit
 from discreet.server.auth.roles import has_routes, is_public, route_for
 from discreet.server.auth.service import Service, address_of, admit
 from discreet.server.http.connections import Connection, connection_of
@@ -113,7 +113,7 @@ class Gate:
             await self._within(self._service.callers, request, counted, who=holder)
 
     async def _within(
-        self, guard: Guard, request: LimitedRequest, counted: ExitStack, *, who: str | None = None
+        self, guard: RateLimit, request: LimitedRequest, counted: ExitStack, *, who: str | None = None
     ) -> None:
         """`who` is counted, if it is not the address."""
         counts_as = who or address_of(request)

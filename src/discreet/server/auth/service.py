@@ -12,7 +12,7 @@ from discreet.errors import Forbidden, NoAccess, UnknownDataset
 from discreet.local.collector.report_store import CollectorBooks
 from discreet.server.auth.keys import PREFIX, KeyBook
 from discreet.server.auth.page_sessions import Sessions
-from discreet.server.auth.rate_limit import Guard
+from discreet.server.auth.rate_limit import RateLimit
 from discreet.server.auth.roles import Holder, check_may
 from discreet.server.http.proxies import user_named
 from discreet.server.http.server_limits import Limits, is_of_this_machine, place_of
@@ -31,9 +31,9 @@ _LOOKS = 50
 _SLOWED_AT_ONCE = 100
 
 
-def new_lookers() -> Guard:
+def new_lookers() -> RateLimit:
     """A limit for looks at the health, by address."""
-    return Guard(rate=_LOOKS, at_once=32)
+    return RateLimit(rate=_LOOKS, at_once=32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +43,20 @@ class Service:
     current: Current
     keys: KeyBook
     sessions: Sessions
-    guard: Guard
+    guard: RateLimit
     """Of analysts, by name."""
-    strangers: Guard
+    strangers: RateLimit
     """Of those without a key, by address."""
-    callers: Guard
+    callers: RateLimit
     """Of those with a key, by its number: all that they come for, answered or refused."""
     queries: Queries
     collections: CollectorBooks
     saved: SavedQueries
-    sign_ins: Guard = field(default_factory=lambda: Guard(rate=_SIGN_INS, at_once=4))
+    sign_ins: RateLimit = field(default_factory=lambda: RateLimit(rate=_SIGN_INS, at_once=4))
     """Attempts to sign in, by address."""
-    lookers: Guard = field(default_factory=new_lookers)
+    lookers: RateLimit = field(default_factory=new_lookers)
     """Looks at the health, by address."""
-    slowed: Guard = field(default_factory=lambda: Guard(rate=1e9, at_once=_SLOWED_AT_ONCE))
+    slowed: RateLimit = field(default_factory=lambda: RateLimit(rate=1e9, at_once=_SLOWED_AT_ONCE))
     """Refusals that take their time, by address."""
     limits: Limits = field(default_factory=Limits)
     shares: Shares = field(default_factory=Shares)
@@ -141,7 +141,7 @@ def address_of(request: Request) -> str:
     return place_of(request.client.host) if request.client else ""
 
 
-def admit_looker(lookers: Guard, request: Request) -> AbstractContextManager[None]:
+def admit_looker(lookers: RateLimit, request: Request) -> AbstractContextManager[None]:
     """Let somebody look at the health, within a limit beside all others; this machine, which watches itself, has none."""
     if request.client is None or is_of_this_machine(request.client.host):
         return nullcontext()

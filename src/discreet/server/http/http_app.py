@@ -22,7 +22,7 @@ from discreet.pipeline.time_padding import UNIT
 from discreet.server.auth.auth_middleware import Gate
 from discreet.server.auth.keys import KeyBook
 from discreet.server.auth.page_sessions import Sessions
-from discreet.server.auth.rate_limit import Guard
+from discreet.server.auth.rate_limit import RateLimit
 from discreet.server.auth.service import Service, came_through_the_gate, service_of
 from discreet.server.http.access_log import Door
 from discreet.server.http.cached_response import Shown
@@ -34,7 +34,7 @@ from discreet.server.jobs.current_curator import Current
 from discreet.server.jobs.health import Health
 from discreet.server.jobs.running_queries import Queries
 from discreet.server.jobs.saved_store import SavedQueries
-from discreet.server.jobs.time_budget import Hours
+from discreet.server.jobs.time_budget import TimeBudget
 from discreet.server.routes import (
     analysts,
     attack_lab,
@@ -79,16 +79,18 @@ def create_app(
         dependencies=[Depends(came_through_the_gate)],
     )
     app.router.route_class = SharedRoute
-    guard = Guard(rate=rate, at_once=at_once)
-    hours = Hours(unit=class_ms / 1000, longest=curator.declared.seconds, a_minute=seconds_a_minute)
+    rate_limit = RateLimit(rate=rate, at_once=at_once)
+    time_budget = TimeBudget(
+        unit=class_ms / 1000, longest=curator.declared.seconds, seconds_per_minute=seconds_a_minute
+    )
     service = Service(
         current,
         keys,
         Sessions(keys),
-        guard,
-        Guard(rate=known.public_rate, at_once=known.public_at_once),
-        Guard(rate=2 * rate, at_once=known.connections),
-        Queries(current, guard=guard, hours=hours),
+        rate_limit,
+        RateLimit(rate=known.public_rate, at_once=known.public_at_once),
+        RateLimit(rate=2 * rate, at_once=known.connections),
+        Queries(current, rate_limit=rate_limit, time_budget=time_budget),
         CollectorBooks.of(curator.declared),
         SavedQueries(open_store(curator.declared.ledger)),
         limits=known,

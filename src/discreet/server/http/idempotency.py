@@ -41,7 +41,7 @@ async def answered(request: Request, job: Job[Answered], form: Form[Answered]) -
     if "application/x-ndjson" in request.headers.get("accept", ""):
         lines = told_as_it_happens(
             asked,
-            hang_up=lambda: service.queries.take_back(holder, name),
+            hang_up=lambda: service.queries.cancel(holder, name),
             written=lambda prepared: prepared.pieces(service),
             on_refusal=partial(setattr, request.state, "code"),
         )
@@ -54,7 +54,7 @@ async def answered(request: Request, job: Job[Answered], form: Form[Answered]) -
 
 
 def _name_of(request: Request) -> str:
-    """What the request calls its query, so that it can be asked again or taken back; else a name that nobody knows."""
+    """What the request calls its query, so that it can be asked again or cancelled; else a name that nobody knows."""
     name = request.headers.get("idempotency-key") or os.urandom(16).hex()
     if len(name) > _LONGEST_NAME:
         raise RequestValidationError([])

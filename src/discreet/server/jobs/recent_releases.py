@@ -1,11 +1,11 @@
-"""The last few releases that rows were made of: their models are fitted once, and not for every request."""
+"""The synthetic releases that rows were sampled from recently: their models are fitted once, not for every request."""
 
 from __future__ import annotations
 
 import hashlib
-import threading
 from dataclasses import dataclass, field
 
+from discreet.concurrency.lru_cache import LruCache
 from discreet.synthetic.synthetic_release import SyntheticRelease
 
 MOST = 4
@@ -14,17 +14,13 @@ MOST = 4
 
 @dataclass(slots=True)
 class RecentReleases:
-    """By their bytes: whoever has those may have what follows from them."""
+    """Releases by their bytes: a caller that has the bytes may have what follows from them."""
 
-    _kept: dict[str, SyntheticRelease] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _kept: LruCache[str, SyntheticRelease] = field(default_factory=lambda: LruCache(MOST))
 
     def the_same_as(self, release: SyntheticRelease) -> SyntheticRelease:
-        """One of the same bytes that was asked for lately, or this one."""
+        """Return a recent release with the same bytes, or this one."""
         key = hashlib.sha256(release.stored).hexdigest()
-        with self._lock:
-            known = self._kept.pop(key, release)
-            self._kept[key] = known
-            for oldest in list(self._kept)[:-MOST]:
-                del self._kept[oldest]
+        known = self._kept.get(key) or release
+        self._kept.put(key, known)
         return known

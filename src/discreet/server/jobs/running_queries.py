@@ -1,4 +1,4 @@
-"""Queries on their way: let in, planned and read in threads of their own, taken back, and answered when their class ends."""
+"""Queries on their way: let in, planned and read in threads of their own, cancelled, and answered when their class ends."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from discreet.api.local import Curator
 from discreet.api.requests.ask import AskRequest
 from discreet.api.requests.base import Request
-from discreet.engines import Places
+from discreet.concurrency.fair_semaphore import FairSemaphore
 from discreet.errors import BadInput, QueryRefused, RequestConflict, TooMany
 from discreet.pipeline.call import Call
-from discreet.pipeline.pipeline import cancelled
+from discreet.pipeline.pipeline import cancellation_error
 from discreet.planning.answer_size import AnswerLimit
 from discreet.results.answer import Answer
-from discreet.server.auth.rate_limit import Guard
+from discreet.server.auth.rate_limit import RateLimit
 from discreet.server.auth.roles import Holder
 from discreet.server.jobs.current_curator import Current
-from discreet.server.jobs.time_budget import Hours
+from discreet.server.jobs.time_budget import TimeBudget
 
 
 class Stored(Protocol):
@@ -42,7 +42,7 @@ T = TypeVar("T")
 Job: TypeAlias = Callable[[Curator, Call], T]
 """What is done with the curator that is served, for one call."""
 Answered = TypeVar("Answered", bound=Stored)
-_DESKS = 4
+_SLOTS = 4
 """Answers that are written at the same time, one of each who asks; one desk is for short ones."""
 _LONG = 2**18
 """Stored bytes of an answer that is long."""
@@ -86,18 +86,18 @@ class _Underway:
         elif not work.cancelled():
             self.result.set_result(work.result())
 
-    def take_back(self) -> None:
+    def cancel(self) -> None:
         """Refuse at once; what is still at work then ends by itself."""
         self.is_gone = True
-        self.call.taken_back.set()  # one that has not begun finds out when it does
+        self.call.cancelled.set()  # one that has not begun finds out when it does
         if self.curator is not None:
-            self.curator.take_back(self.call)
+            self.curator.cancel(self.call)
         if not self.result.done():
-            self.result.set_exception(cancelled())
+            self.result.set_exception(cancellation_error())
 
     def stop(self) -> None:
         """The server stops: nobody may wait for the end of a class."""
-        self.call.taken_back.set()
+        self.call.cancelled.set()
         self.call.stopped.set()
         if self.curator is not None:
             self.curator.stop(self.call)
@@ -106,9 +106,9 @@ class _Underway:
 class Queries:
     """All queries of all analysts."""
 
-    def __init__(self, current: Current, *, guard: Guard, hours: Hours) -> None:
-        self._current, self._guard, self._hours = current, guard, hours
-        self._desks = Places(_DESKS, each=1, long=_DESKS - 1)
+    def __init__(self, current: Current, *, rate_limit: RateLimit, time_budget: TimeBudget) -> None:
+        self._current, self._rate_limit, self._time = current, rate_limit, time_budget
+        self._slots = FairSemaphore(_SLOTS, each=1, long=_SLOTS - 1)
         self._threads, self._at_work = ThreadPoolExecutor(_THREADS, thread_name_prefix="question"), 0
         self._underway: dict[tuple[str, str], _Underway] = {}
         self._abandoned: set[asyncio.Future[None]] = set()
@@ -117,16 +117,16 @@ class Queries:
         return len(self._underway)
 
     async def ask(self, job: Job[Answered], *, holder: Holder, call: Call, then: Callable[[Answered], T]) -> T:
-        """The answer at the end of its class, under the Idempotency-Key `call.request_id`; or, when it is taken back, a refusal at once.
+        """The answer at the end of its class, under the Idempotency-Key `call.request_id`; or, when it is cancelled, a refusal at once.
 
         `then` makes something of the answer, in the same thread.
 
-        Who takes a query back only stops waiting. Where it is paid for, it goes on as if nothing had happened: it is read, waits for the
+        Who cancels the query only stops waiting. Where it is paid for, it goes on as if nothing had happened: it is read, waits for the
         end of its class, is stored, and counts among the analyst's queries at once until then.
         """
         with ExitStack() as limits:
-            limits.enter_context(self._guard.admit(holder.name))
-            visit = limits.enter_context(self._hours.visit(holder.name))
+            limits.enter_context(self._rate_limit.admit(holder.name))
+            visit = limits.enter_context(self._time.visit(holder.name))
             own = replace(call, analyst=holder.asks_as, leaving=visit.leaving, on_place=visit.begin)
             mine, name = _Underway(job, holder, own), str(call.request_id)
             work = self._work(partial(self._asked, mine, then))
@@ -164,7 +164,7 @@ class Queries:
         def explained(curator: Curator) -> T:
             return then(job(curator, Call(analyst=holder.asks_as)))
 
-        with self._guard.admit(holder.name), self._hours.visit(holder.name):
+        with self._rate_limit.admit(holder.name), self._time.visit(holder.name):
             return await self._work(explained)
 
     async def recall(
@@ -198,22 +198,22 @@ class Queries:
         def looked_up(curator: Curator) -> T:
             return self._written(find(curator), holder, then, is_long=is_long)
 
-        with self._guard.admit(holder.name), self._hours.visit(holder.name):
+        with self._rate_limit.admit(holder.name), self._time.visit(holder.name):
             return await self._work(looked_up)
 
-    def take_back(self, holder: Holder, name: str) -> None:
+    def cancel(self, holder: Holder, name: str) -> None:
         """Take back a query of the holder's own, if there is one of that name."""
         mine = self._underway.get((holder.id, name))
         if mine is not None:
-            mine.take_back()
+            mine.cancel()
 
     def _asked(self, mine: _Underway, then: Callable[[Any], T], curator: Curator) -> T:
         try:
             answer = mine.ask(curator)
         except RequestConflict as conflict:
             answer = self._asked_earlier(mine, conflict)
-        if mine.call.taken_back.is_set():
-            raise cancelled()
+        if mine.call.cancelled.is_set():
+            raise cancellation_error()
         return self._written(answer, mine.holder, then)
 
     def _asked_earlier(self, mine: _Underway, conflict: RequestConflict) -> Any:
@@ -230,7 +230,7 @@ class Queries:
     def _written(self, answer: Answered, holder: Holder, then: Callable[[Answered], T], *, is_long: bool = False) -> T:
         """What is made of an answer, in turn: a long one takes seconds and memory."""
         is_long = is_long or len(answer.stored) > _LONG
-        with self._desks.held(holder.name, taken_back=threading.Event(), is_long=is_long):
+        with self._slots.slot(holder.name, cancelled=threading.Event(), is_long=is_long):
             return then(answer)
 
     def _work(self, job: Callable[[Curator], T]) -> asyncio.Future[T]:

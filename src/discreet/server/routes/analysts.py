@@ -49,9 +49,9 @@ async def recall(request: LimitedRequest) -> Response:
 
 
 @routes.delete("/ask/{name}", status_code=204)
-async def take_back(name: str, request: Request) -> None:
+async def cancel(name: str, request: Request) -> None:
     """Take back a query of yours that is being read, by its Idempotency-Key. It costs its price all the same."""
-    service_of(request).queries.take_back(holder_of(request), name)
+    service_of(request).queries.cancel(holder_of(request), name)
 
 
 @routes.post("/explain", openapi_extra=in_document(EXPLAIN))

@@ -18,7 +18,7 @@ from discreet.attacks.lab import lab
 from discreet.attacks.lab.attack import DISCREET
 from discreet.attacks.lab.scene import scene_of
 from discreet.catalog import Catalog
-from discreet.engines import Places
+from discreet.concurrency.fair_semaphore import FairSemaphore
 from discreet.errors import BadInput
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
@@ -29,7 +29,7 @@ from discreet.server.schemas.query_bodies import Attempt
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 _LONGEST = 10.0
 """Seconds, after which an attack is stopped between two trials."""
-_TURNS = Places(1, each=1, long=0)
+_TURNS = FairSemaphore(1, each=1, long=0)
 """One is played at a time, and who plays next goes round: many of one analyst keep another waiting for one of them."""
 _WAITING = CapacityLimiter(64)
 _EPSILONS = tuple(10 ** (step / 20 - 1) for step in range(41))
@@ -55,7 +55,7 @@ async def play(name: str, body: Attempt, request: Request) -> dict[str, Any]:
 
 
 def _in_turn(name: str, body: Attempt, analyst: str, catalog: Catalog) -> dict[str, Any]:
-    with _TURNS.held(analyst, taken_back=threading.Event()):
+    with _TURNS.slot(analyst, cancelled=threading.Event()):
         return _played(name, body, catalog)
 
 

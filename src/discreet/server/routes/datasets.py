@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 from discreet.catalog import Catalog, load_catalog
 from discreet.errors import BadInput, TooMany, UnknownDataset
 from discreet.ledger import Ledger
-from discreet.server.auth.rate_limit import Guard
+from discreet.server.auth.rate_limit import RateLimit
 from discreet.server.auth.service import address_of, admit_looker, new_lookers
 from discreet.server.http.access_log import Door
 from discreet.server.http.error_responses import add_refusals
@@ -109,7 +109,7 @@ def _hall(apps: Mapping[str, FastAPI], limits: Limits) -> FastAPI:
             yield
 
     hall = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=all_of_them)
-    strangers, lookers = Guard(rate=limits.public_rate, at_once=limits.public_at_once), new_lookers()
+    strangers, lookers = RateLimit(rate=limits.public_rate, at_once=limits.public_at_once), new_lookers()
     page = _page(list(apps))
 
     @hall.get("/healthz")

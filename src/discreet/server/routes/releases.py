@@ -139,7 +139,7 @@ async def tell_quality(
 
 @routes.put("/releases/{name}/published", status_code=204)
 def publish(name: str, request: Request, analyst: str | None = None) -> None:
-    """Show a release to all from now on, on the card too; with `analyst`, the one that they gave this name. It cannot be taken back."""
+    """Show a release to all from now on, on the card too; with `analyst`, the one that they gave this name. It cannot be cancelled."""
     service_of(request).curator.ledger.publish(name, analyst=analyst, by=holder_of(request).id)
 
 

@@ -2,44 +2,44 @@
 
 import pytest
 
+from discreet.concurrency import token_bucket
 from discreet.errors import TooMany
-from discreet.server.auth import rate_limit as guards
-from discreet.server.auth.rate_limit import Guard
+from discreet.server.auth.rate_limit import RateLimit
 from discreet.server.http.server_limits import Limits, place_of
 
 
-def admit(guard, name):
-    with guard.admit(name):
+def admit(limit, name):
+    with limit.admit(name):
         pass
 
 
 def test_a_bucket_empties_and_fills_again():
     now = [0.0]
-    guard = Guard(rate=2, at_once=8, now=lambda: now[0])
+    limit = RateLimit(rate=2, at_once=8, now=lambda: now[0])
     for _ in range(4):
-        admit(guard, "alice")
+        admit(limit, "alice")
     with pytest.raises(TooMany):
-        admit(guard, "alice")
-    admit(guard, "bob")
+        admit(limit, "alice")
+    admit(limit, "bob")
     now[0] = 0.5
-    admit(guard, "alice")
+    admit(limit, "alice")
     with pytest.raises(TooMany):
-        admit(guard, "alice")
+        admit(limit, "alice")
 
 
 def test_strangers_are_forgotten_when_they_are_like_new(monkeypatch):
-    monkeypatch.setattr(guards, "_MOST_REMEMBERED", 50)
+    monkeypatch.setattr(token_bucket, "_MOST_REMEMBERED", 50)
     now = [0.0]
-    guard = Guard(rate=2, at_once=8, now=lambda: now[0])
+    limit = RateLimit(rate=2, at_once=8, now=lambda: now[0])
     for number in range(200):
         now[0] += 0.1
-        admit(guard, f"from:{number}")
-    assert len(guard._buckets) <= 60
-    assert not guard._working
+        admit(limit, f"from:{number}")
+    assert len(limit._requests._buckets) <= 60
+    assert not limit._working
     for _ in range(3):
-        admit(guard, "from:199")
+        admit(limit, "from:199")
     with pytest.raises(TooMany):
-        admit(guard, "from:199")
+        admit(limit, "from:199")
 
 
 def test_an_address_of_version_4_is_one_place_however_it_is_written():

@@ -1,11 +1,11 @@
-"""Places are handed out in turn: one who asks for all of them gets a share."""
+"""Slots are handed out in turn: a caller that asks for all of them gets its share."""
 
 import threading
 import time
 
 import pytest
 
-from discreet.engines import Places
+from discreet.concurrency.fair_semaphore import FairSemaphore
 
 
 class Crowd:
@@ -18,12 +18,12 @@ class Crowd:
 
     def ask(self, who, name, *, is_long=False, is_taken_back=False):
         event = self.may_go.setdefault(name, threading.Event())
-        taken_back = threading.Event()
+        cancelled = threading.Event()
         if is_taken_back:
-            taken_back.set()
+            cancelled.set()
 
         def work():
-            with self.places.held(who, taken_back=taken_back, is_long=is_long):
+            with self.places.slot(who, cancelled=cancelled, is_long=is_long):
                 with self.lock:
                     self.came.append(name)
                 event.wait(30)
@@ -31,7 +31,7 @@ class Crowd:
         thread = threading.Thread(target=work)
         thread.start()
         self.threads.append(thread)
-        return taken_back
+        return cancelled
 
     def after(self, count):
         """Who has come, in order, when so many have."""
@@ -55,7 +55,7 @@ class Crowd:
 
 @pytest.fixture
 def crowd(request):
-    made = Crowd(Places(**request.param))
+    made = Crowd(FairSemaphore(**request.param))
     yield made
     made.end()
     assert not made.places._held
@@ -115,9 +115,9 @@ def test_who_takes_a_question_back_waits_no_longer_and_has_no_place(crowd):
     crowd.after(2)
     third = crowd.ask("alice", "third")
     assert "third" not in crowd.after(2)
-    crowd.places.take_back(threading.Event())
+    crowd.places.cancel(threading.Event())
     assert "third" not in crowd.after(2)
-    crowd.places.take_back(third)
+    crowd.places.cancel(third)
     assert crowd.after(3)[2] == "third"
     assert crowd.places._held["alice"] == 2
     crowd.ask("alice", "fourth", is_taken_back=True)
