@@ -108,11 +108,11 @@ def seen(curator, monkeypatch, *, took, cancelled=NEVER, stopped=NEVER, fails=No
     """Everything that can be seen of a question from outside, with the time at which it can be."""
     clock, events = Clock(), []
     pipeline, ledger = curator._pipeline, curator.ledger
-    for room, method in ((ledger, "finish"), (ledger, "freeze"), (pipeline._places, "_leave")):
+    for room, method in ((ledger, "finish"), (ledger, "freeze"), (pipeline._read_slots, "_release")):
         honest = getattr(room, method)
 
         def watched(*given, method=method, honest=honest, **named):
-            events.append((method.replace("_leave", "free"), clock.time))
+            events.append((method.replace("_release", "free"), clock.time))
             return honest(*given, **named)
 
         monkeypatch.setattr(room, method, watched)

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from discreet.concurrency.token_bucket import TokenBuckets
 from discreet.accounting import open_filter
+from discreet.concurrency.token_bucket import TokenBuckets
 from discreet.local import Client, Task
 from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyBook
