@@ -92,6 +92,7 @@ def test_the_figures_beside_the_examples_are_right():
     count = Laplace(sensitivity=1, epsilon=0.5)
     assert count.error(0.95) == 6
     assert Laplace.epsilon_for(error=50, confidence=0.95, sensitivity=1) == pytest.approx(0.0593, abs=5e-5)
+    assert count.rho == pytest.approx(0.1225, abs=5e-4)
     assert count.renyi(8) == pytest.approx(0.432, abs=5e-4)
     assert count.profile(0.1) == pytest.approx(0.205, abs=5e-4)
     loss = Loss(0.1, 0)

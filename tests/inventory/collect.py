@@ -32,7 +32,7 @@ def blocks() -> list[str]:
     """Where a block is run from, a hash of its text, and its first line."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     found = [(page.stem, "python", block) for page in pages for block in _fenced(page, "python")]
-    found += [(page.stem, "sh", block) for page in pages if page.stem in _RUNBOOKS for block in _fenced(page, "sh")]
+    found += [(page.stem, "sh", block) for page in pages if _is_played(page) for block in _fenced(page, "sh")]
     found += [(page.stem, "toml", _fenced(page, "toml")[0]) for page in pages if page.stem == "catalog"]
     found += [("commands", "example", example) for example in examples()]
     notebook = json.loads((ROOT / "examples" / "clinic.ipynb").read_text(encoding="utf-8"))
@@ -42,7 +42,8 @@ def blocks() -> list[str]:
     return sorted(" | ".join([*where, _hash(text), _first_line(text)]) for *where, text in found)
 
 
-_RUNBOOKS = ("operations", "operate")
+def _is_played(page: Path) -> bool:
+    return page.stem in ("operations", "operate") or page.parent.name == "tutorials"
 
 
 def _fenced(page: Path, language: str) -> list[str]:
