@@ -88,7 +88,7 @@ def grown_row(path: Path, size: int) -> list[str]:
 def charge_and_commit(ledger: Ledger, size: int) -> tuple[float, float]:
     """A charge, and one row with a commit on the same connection, in turns; medians in milliseconds."""
     store = ledger._store  # noqa: SLF001
-    store.migrate("floor", ["CREATE TABLE floor (n INTEGER)"])
+    store.create_tables("floor", "CREATE TABLE floor (n INTEGER)", version=1)
 
     def charge(i: int) -> None:
         ledger.reserve(Request(id=f"r{size}-{i}", query=f"q{size}-{i}", releases=PRICE, analyst="alice"))

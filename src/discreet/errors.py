@@ -60,11 +60,11 @@
     ├── UnknownAccount                    unknown-account
     ├── AccountFrozen                     account-frozen
     ├── StoreUnavailable                  store-unavailable
+    │   └── WrongFormat                   wrong-format
     ├── WrongNeighbours                   wrong-neighbours
     ├── WrongUnit                         wrong-unit
     └── LedgerDamaged                     ledger-damaged
         ├── NoAnchor                      no-anchor
-        ├── NotSealed                     not-sealed
         └── LedgerEdited                  ledger-edited
 
 Each error says what is wrong, then what to do next. The text never carries data, an id or a time: an error message
@@ -461,6 +461,12 @@ class StoreUnavailable(DiscreetError):
     code = "store-unavailable"
 
 
+class WrongFormat(StoreUnavailable):
+    """What is stored has a format that this version does not read. Nothing is changed."""
+
+    code = "wrong-format"
+
+
 class WrongNeighbours(DiscreetError):
     """The catalog declares another neighbour relation than the books were kept for."""
 
@@ -483,12 +489,6 @@ class NoAnchor(LedgerDamaged):
     """The note of the head of the books is gone, so that nobody can say whether they are the newest."""
 
     code = "no-anchor"
-
-
-class NotSealed(LedgerDamaged):
-    """The books are not sealed: those of an earlier release, or somebody took the seals away."""
-
-    code = "not-sealed"
 
 
 class LedgerEdited(LedgerDamaged):

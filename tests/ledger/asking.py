@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from dataclasses import replace
-from pathlib import Path
 
 from discreet.accounting import open_filter
 from discreet.ledger import Entry, Ledger, Request
@@ -63,15 +61,6 @@ def forge(ledger, kind, body, *, sealed=True):
         last = entry_chain.last_entry(t)
         entry = Entry.following(last, time=last.time, kind=kind, body=body)
         append(t, replace(entry, seal=ledger.writer.seals.of(entry) if sealed else None))
-
-
-def older_books(folder):
-    """As an earlier release wrote them, in a new file: no relation, no formats, no seals; one question about version 1 of the data, two about 2."""
-    place = folder / "old.sqlite"
-    with sqlite3.connect(place) as connection:
-        connection.executescript((Path(__file__).parent / "older_books.sql").read_text())
-    connection.close()
-    return str(place)
 
 
 def stored_answers(ledger):

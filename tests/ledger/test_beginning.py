@@ -10,11 +10,9 @@ from discreet.catalog import load_catalog, parse_catalog
 from discreet.engines import look_at_source
 from discreet.errors import BadInput, LedgerDamaged, NoAnchor, NoLedger, SourceChanged
 from discreet.ledger import Ledger, verify
-from discreet.ledger.accounts.caps import CATALOG
 from discreet.ledger.accounts.declared_ledger import begin_books, open_books
-from discreet.ledger.charges.ledger_opening import seal_books
 from discreet.samples import write_clinic
-from tests.ledger.asking import a_ledger, a_request, append, ask, open_ledger
+from tests.ledger.asking import a_ledger, a_request, ask, open_ledger
 from tests.opening import shorten
 
 COUNT = "SELECT COUNT(*) FROM visits"
@@ -129,29 +127,6 @@ def test_what_the_catalog_newly_declares_counts_but_raises_nothing_that_somebody
     set_by_hand(load_catalog(config), 3.0)
     assert cap(load_catalog(config)) == 3.0
     assert cap(declaring(config, 2.5)) == 2.5
-
-
-def test_an_earlier_release_did_not_say_who_set_a_cap_and_the_lower_one_holds(where):
-    ledger = a_ledger(where, cap=1.0, analysts=("alice", "bob"))
-    with ledger._store.transaction() as t:
-        from discreet.ledger.chain import entry_chain
-        from discreet.ledger.chain.entries import Entry
-
-        entries, last = list(entry_chain.entries_after(t, 0)), None
-        t.run("DELETE FROM ledger_entries")
-        for entry in entries:
-            body = {name: value for name, value in entry.body.items() if name not in ("by", "salt")}
-            last = Entry.following(last, time=entry.time, kind=entry.kind, body=body)
-            append(t, last)
-    seal_books(where, anchor=None)
-    older = open_ledger(where)
-    older.open_account(open_filter(5), by=CATALOG)
-    older.open_account(open_filter(5), analyst="alice", by=CATALOG)
-    assert (older.account().cap.epsilon, older.account("alice").cap.epsilon) == (5, 1)
-    older.open_account(open_filter(1), analyst="bob", by=CATALOG)  # the same: from here on the catalog's
-    older.open_account(open_filter(5), analyst="bob", by=CATALOG)
-    assert older.account("bob").cap.epsilon == 5
-    assert verify(older).sound
 
 
 @pytest.mark.parametrize("snapshot", ["file", ":memory:"])

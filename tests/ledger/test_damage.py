@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 
-from discreet.errors import LedgerDamaged, StoreUnavailable
+from discreet.errors import LedgerDamaged, StoreUnavailable, WrongFormat
 from discreet.ledger import Ledger, verify
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.entries import Entry, entry_hash
@@ -208,11 +208,12 @@ def test_a_server_that_is_gone_grants_nothing():
         Ledger(open_store("postgresql://127.0.0.1:1/nowhere"), secret=b"s" * 32)
 
 
-def test_books_of_a_newer_version_are_refused(where):
+@pytest.mark.parametrize("version", [0, 10, 12, 99])
+def test_books_of_another_version_are_refused(where, version):
     ledger = a_ledger(where)
     with ledger._store.transaction() as t:
-        t.run("UPDATE schema_versions SET version = 99")
-    with pytest.raises(StoreUnavailable, match="newer version"):
+        t.run("UPDATE schema_versions SET version = ?", version)
+    with pytest.raises(WrongFormat, match="another version"):
         open_ledger(where)
 
 

@@ -120,7 +120,7 @@ def test_every_file_is_its_owners_alone_from_the_moment_it_is_made(tmp_path):
     assert set(files.values()) == {0o600}
 
 
-def test_a_ledger_of_an_earlier_release_that_others_could_read_is_closed_to_them(path):
+def test_a_ledger_that_others_could_read_is_closed_to_them(path):
     os.chmod(path, 0o644)
     open_ledger(path).account()
     assert os.stat(path).st_mode & 0o777 == 0o600

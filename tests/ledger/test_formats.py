@@ -1,4 +1,4 @@
-"""Formats of stored questions, answers that are any bytes, and books from before there were formats."""
+"""Formats of stored questions, and answers that are any bytes."""
 
 import dataclasses
 import hashlib
@@ -7,14 +7,12 @@ import os
 import pyarrow as pa
 import pytest
 
-from discreet.core.loss import Neighbours
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import Request, verify
-from discreet.ledger.charges.ledger_opening import seal_books
 from discreet.mechanisms import Laplace
-from tests.ledger.asking import a_ledger, ask, older_books, open_ledger
+from tests.ledger.asking import a_ledger, ask, open_ledger
 
-VISITS, PATIENTS = "SELECT COUNT(*) FROM visits", "SELECT COUNT(*) FROM patients"
+VISITS = "SELECT COUNT(*) FROM visits"
 
 
 def worded(label, *, query_format=1, analyst="alice", price=0.01):
@@ -30,53 +28,12 @@ def worded(label, *, query_format=1, analyst="alice", price=0.01):
     )
 
 
-def paid_earlier(ledger, label, *, query_format=2, data_version=1):
-    return ledger.paid_under_earlier_format(label, query_format=query_format, data_version=data_version)
-
-
 def test_an_entry_names_the_format_of_its_question(where):
     ledger = a_ledger(where)
     for query_format in (1, 2, 13):
         ask(ledger, worded(VISITS, query_format=query_format))
     assert [entry.body["format"] for entry in ledger.history() if entry.kind == "charge"] == [1, 2, 13]
     assert verify(ledger).sound
-
-
-def test_the_same_words_in_an_earlier_format_are_found_whoever_paid(where):
-    ledger = a_ledger(where, analysts=("alice", "bob"))
-    ask(ledger, worded(VISITS, analyst="bob"))
-    assert paid_earlier(ledger, VISITS)
-    assert not paid_earlier(ledger, PATIENTS)
-    assert not paid_earlier(ledger, VISITS + " ")
-    assert not paid_earlier(ledger, VISITS, query_format=1)
-    assert not paid_earlier(ledger, "")
-
-
-def test_the_same_words_in_the_same_or_a_later_format_are_not(where):
-    ledger = a_ledger(where)
-    for query_format in (2, 3, 21):
-        ask(ledger, worded(VISITS, query_format=query_format))
-    assert not paid_earlier(ledger, VISITS)
-    assert paid_earlier(ledger, VISITS, query_format=3)
-
-
-def test_words_are_looked_for_in_their_data_version(where):
-    ledger = a_ledger(where)
-    ask(ledger, worded(PATIENTS))
-    ledger.refresh()
-    ask(ledger, worded(VISITS))
-    assert paid_earlier(ledger, PATIENTS, data_version=1)
-    assert not paid_earlier(ledger, PATIENTS, data_version=2)
-    assert paid_earlier(ledger, VISITS, data_version=2)
-
-
-@pytest.mark.parametrize("label", ['"format":2,"label":', "100 % of _ \\ 'x' \"y\"\n–", "?", "%s"])
-def test_words_that_look_like_an_entry_are_only_words(where, label):
-    ledger = a_ledger(where)
-    ask(ledger, worded(label))
-    ask(ledger, Request(id='"format":2,"label":', query="q", releases=worded(label).releases, label=VISITS))
-    assert paid_earlier(ledger, label)
-    assert paid_earlier(ledger, VISITS)
 
 
 def test_a_question_of_one_format_is_never_answered_with_what_is_stored_for_another(where):
@@ -135,30 +92,3 @@ def test_an_answer_that_became_text_is_no_answer(tmp_path):
     with pytest.raises(LedgerDamaged):
         ledger.reserve(worded(VISITS))
     assert not verify(ledger).sound
-
-
-@pytest.fixture
-def old_books(tmp_path):
-    place = older_books(tmp_path)
-    seal_books(place, anchor=None)
-    return place
-
-
-def test_older_books_go_on(old_books):
-    ledger = open_ledger(old_books, neighbours=Neighbours.ADD_REMOVE)
-    assert verify(ledger).sound
-    assert ledger.neighbours() is Neighbours.ADD_REMOVE
-    assert ledger.account().spent.epsilon == 0.75
-    price = (Laplace(sensitivity=1, epsilon=0.25),)
-    paid = ledger.reserve(Request(id="request-2", query="question-2", releases=price, analyst="alice"))
-    assert paid.answer == b'{"rows": [[873]]}'
-    ask(ledger, worded(VISITS, query_format=2))
-    assert verify(ledger).sound
-
-
-def test_what_was_paid_for_in_older_books_is_known_by_its_words(old_books):
-    ledger = open_ledger(old_books, neighbours=Neighbours.ADD_REMOVE)
-    assert paid_earlier(ledger, VISITS, data_version=2)
-    assert paid_earlier(ledger, f"{VISITS} WHERE cost > 7", data_version=2)
-    assert not paid_earlier(ledger, PATIENTS, data_version=2)
-    assert paid_earlier(ledger, PATIENTS, data_version=1)

@@ -10,7 +10,6 @@ from discreet.accounting import open_filter
 from discreet.accounting.periods import Period
 from discreet.errors import BadInput, BudgetExceeded, LedgerDamaged
 from discreet.ledger import verify
-from discreet.ledger.accounts.account_rows import Account
 from discreet.ledger.accounts.caps import CATALOG
 from discreet.mechanisms import Gaussian
 from tests.ledger.asking import a_request, ask, forge, open_ledger
@@ -187,19 +186,6 @@ def test_no_change_of_periods_gives_a_period_more_than_its_cap(where, first, mea
     assert books.is_full()
     books.now = datetime.combine(books.alice.renews_on, NOON.timetz())
     books.ask(1)
-    assert books.is_full()
-    assert verify(books.ledger).sound
-
-
-def test_a_cap_of_an_earlier_release_that_reached_back_counts_what_it_counted_then(where, monkeypatch):
-    books = Books(where, alice=open_filter(1, renews="daily"))
-    books.ask(1)
-    books.now += timedelta(days=1)
-    with monkeypatch.context() as before:
-        before.setattr(Account, "reaches_back", lambda *_: False)
-        books.ledger.open_account(open_filter(1, renews="monthly"), analyst="alice", by=CATALOG)
-        books.ask(1)
-    books.ledger = books.opened()
     assert books.is_full()
     assert verify(books.ledger).sound
 

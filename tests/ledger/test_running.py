@@ -11,8 +11,7 @@ from discreet.core.loss import Neighbours
 from discreet.errors import BudgetExceeded, LedgerDamaged, NoSecret
 from discreet.ledger import Ledger, verify
 from discreet.ledger.chain import checkpoint
-from discreet.ledger.charges.ledger_opening import seal_books
-from tests.ledger.asking import PRICE, a_ledger, a_request, ask, forge, older_books, open_ledger
+from tests.ledger.asking import PRICE, a_ledger, a_request, ask, forge, open_ledger
 
 SECRET = b"s" * 64
 EDITS = {
@@ -246,22 +245,6 @@ def test_the_secret_lies_beside_the_ledger_and_a_copy_without_it_can_be_looked_a
         copy.freeze("alice")
     copy.close()
     assert not (tmp_path / "copy.sqlite.secret").exists()
-
-
-# Older books
-
-
-def test_rows_of_older_books_get_the_entries_that_charged_them(tmp_path):
-    place = older_books(tmp_path)
-    seal_books(place, anchor=None)
-    ledger = open_ledger(place)
-    assert verify(ledger).sound
-    with ledger._store.transaction() as t:
-        assert sorted(seq for (seq,) in t.run("SELECT charged FROM ledger_questions")) == [3, 6, 8]
-        assert sorted(seq for (seq,) in t.run("SELECT charged FROM ledger_paid")) == [3, 6, 8]
-    assert [entry.seq for entry, _ in ledger.charges(limit=2)] == [8, 6]
-    assert [entry.seq for entry, _ in ledger.charges(analyst="alice", limit=9)] == [6, 3]
-    assert [entry.seq for entry, _ in ledger.charges(analyst="alice", before=6, limit=9)] == [3]
 
 
 def test_the_totals_of_the_card_and_the_bill_are_those_of_the_history(where):

@@ -2,14 +2,12 @@
 
 import hashlib
 import os
-from dataclasses import replace
 
 import pytest
 
 from discreet.accounting import open_filter
 from discreet.errors import AccountFrozen, BadInput, BudgetExceeded, LedgerDamaged, NameTaken
 from discreet.ledger import Request, verify
-from discreet.ledger.charges.release_json import mechanism_to_json
 from discreet.mechanisms import Adaptive, Exponential, Gaussian, Laplace, PureAdaptive
 from tests.ledger.asking import a_request, forge, in_child, open_ledger, output_of
 
@@ -165,8 +163,8 @@ def test_an_edited_step_is_noticed_by_whoever_goes_on_and_by_verify(where, edit,
 def test_a_step_that_was_forged_beyond_the_budget_does_not_add_up(where):
     ledger = capped(where)
     reservation = ledger.reserve(a_run())
-    dear = mechanism_to_json(Gaussian.for_rho(sensitivity=1, rho=1))
-    forge(ledger, "step", {"question": reservation.request.key, "number": 0, "sha256": "0", "paid": dear})
+    dear = str(Adaptive(rho=1).units(Gaussian.for_rho(sensitivity=1, rho=1)))
+    forge(ledger, "step", {"question": reservation.request.key, "number": 0, "salted": "0", "cost": dear})
     assert any("beyond what was charged" in problem for problem in verify(ledger).problems)
 
 
@@ -187,29 +185,6 @@ def test_books_do_not_tell_what_a_step_drew_or_of_what(where):
         stored = [bytes(row[0]) for row in t.run("SELECT body FROM ledger_steps ORDER BY number")]
     assert [hashlib.sha256(body).hexdigest() for body in stored] == [entry.body["salted"] for entry in entries]
     assert sum(int(entry.body["cost"]) for entry in entries) == 2 * Adaptive(rho=RHO).units(PART)
-
-
-def test_steps_of_the_first_form_are_read_and_add_up(where):
-    ledger = capped(where)
-    reservation = ledger.reserve(a_run())
-    key = reservation.request.key
-
-    def as_before(draft):
-        about = {
-            "question": key,
-            "number": 0,
-            "sha256": hashlib.sha256(b"old").hexdigest(),
-            "paid": mechanism_to_json(PART),
-        }
-        entry = draft.append("step", about)
-        draft.t.run("INSERT INTO ledger_steps VALUES (?, ?, ?, ?, NULL, NULL)", key, 0, b"old", entry.seq)
-
-    ledger.writer.write(as_before)
-    assert ledger.step(reservation, 1, b"new", paid=PART) == b"new"
-    assert open_ledger(where).steps(reservation) == [b"old", b"new"]
-    ledger.steps_leave(reservation, 2)
-    assert ledger.running().runs[key].spent == 2 * Adaptive(rho=RHO).units(PART)
-    assert verify(ledger).sound
 
 
 def test_a_step_that_was_forged_to_give_back_does_not_add_up(where):
@@ -248,15 +223,6 @@ def test_a_repeat_gives_its_name_and_a_release_has_few(where):
     ledger.reserve(a_run(1, name="name-3"))
     assert len(ledger.history()) == entries
     assert verify(ledger).sound
-
-
-def test_names_of_the_first_form_are_read(where):
-    ledger = capped(where)
-    ledger.finish(ledger.reserve(a_run(1)), b"one")
-    charge = next(entry for entry in ledger.history() if entry.kind == "charge")
-    running = ledger.running().fork()
-    assert list(running._apply(replace(charge, body={**charge.body, "accounts": [], "name": "visits"}))) == []
-    assert running.named == {"alice": {"visits": a_run(1).key}}
 
 
 STEPS = ["step: begun", "step: written", "step: committed"]

@@ -1,23 +1,18 @@
 """Books of collections: a message counts once, on disk before it is acknowledged, whoever asks and however often."""
 
-import os
 import threading
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from discreet import errors
 from discreet.local import Client, Collector, Task
-from discreet.local.collector import intake, tallies
+from discreet.local.collector import tallies
 from discreet.local.collector.intake import Quota
 from discreet.local.collector.report_store import CollectorBooks
 from discreet.local.tasks.messages import write_batch
 from discreet.store import open_store
-from discreet.store.postgres import PostgresStore
-from discreet.store.sqlite import SQLiteStore
-from tests.local.earlier import keep_as_before
-from tests.local.tasks import codes_of, rows_in, task
+from tests.local.tasks import rows_in, task
 from tests.local.test_collector import EMOJI, WRONG
 
 
@@ -134,19 +129,6 @@ def test_batches_of_a_shuffler_count_once_in_any_order_and_say_the_smallest_crow
     books.close()
 
 
-def test_the_last_batch_before_numbers_were_random_still_counts_once(where):
-    store = open_store(where)
-    store.migrate("intake", intake._SCHEMA[:1])
-    raw = bytes([0, 7, 255, 0, 128, 10, 0, 1])
-    with store.transaction() as t:
-        t.run("INSERT INTO intake_batches VALUES (?, ?, ?)", task().id, raw, bytes(8))
-    store.close()
-    books = CollectorBooks.open(where)
-    with open_store(where).transaction() as t:
-        assert [bytes(batch) for (batch,) in t.run("SELECT batch FROM intake_batches")] == [raw + bytes(8)]
-    books.close()
-
-
 def test_a_fold_of_reports_that_are_appended_writes_what_is_new(where):
     asked = Task.frequency("sites", domain=range(50), epsilon=2.0, protocol="olh")
     books = CollectorBooks(open_store(where), fold_after=10)
@@ -188,68 +170,6 @@ def test_folded_and_deleted_messages_leave_no_bytes_in_the_file(tmp_path):
     books.delete_task(asked.name)
     assert kept(slice(33, 49)) == 0
     books.close()
-
-
-@pytest.mark.parametrize("cut_short", [False, True])
-def test_collections_in_a_ledger_of_the_release_before_move_and_count_once(where, tmp_path, cut_short):
-    assigned = Task.frequency("sites", domain=range(50), epsilon=2.0, protocol="olh", assigned=True)
-    messages = [Client(task()).report(EMOJI[i % 3]) for i in range(50)]
-    with_slots = [Client(assigned, slot=f"{slot:08x}{os.urandom(16).hex()}").report(3) for slot in range(4)]
-    keep_as_before(where, [(task(), messages), (assigned, with_slots)], folded=30, slots=6)
-    place = str(tmp_path / "reports.sqlite")
-    if cut_short:
-        with pytest.raises(RuntimeError), die_before("DROP TABLE"):
-            CollectorBooks.open(place, earlier=where)
-        assert open_store(where).has("collector")
-    for _ in range(2):
-        books = CollectorBooks.open(place, earlier=where)
-        assert books.collector(task()).reports == 50
-        expected = Collector(task())
-        for message in messages:
-            expected.add(message)
-        assert books.collector(task()).tally.tolist() == expected.tally.tolist()
-        assert books.collector(task()).refused == {"replayed": 7}
-        assert books.receive(task(), messages).reports == 0, "a message that moved was counted again"
-        assert books.collector(assigned).reports == 4
-        with open_store(place).transaction() as t:
-            t.run("DELETE FROM intake_refusals WHERE code = 'replayed'")
-            t.run("INSERT INTO intake_refusals VALUES (?, 'replayed', 7)", task().id)
-        books.close()
-    books = CollectorBooks.open(place, earlier=where)
-    tickets = ["00000005" + os.urandom(16).hex(), books.assign(assigned)]
-    again = books.receive(assigned, [Client(assigned, slot=ticket).report(3) for ticket in tickets])
-    assert codes_of(again) == ["out-of-domain", None], "numbers of the release before could be guessed"
-    assert tickets[1].startswith("00000006")
-    assert not open_store(where).has("collector")
-    books.close()
-
-
-@contextmanager
-def die_before(words):
-    """Whatever store runs a statement with these words falls over."""
-    with pytest.MonkeyPatch.context() as patch:
-        for kind in (SQLiteStore, PostgresStore):
-            begin = kind._begin
-
-            def begun(self, connection, begin=begin):
-                transaction = begin(self, connection)
-                run = transaction.run
-
-                def guarded(sql, *values):
-                    if sql.startswith(words):
-                        raise RuntimeError(words)
-                    return run(sql, *values)
-
-                transaction.run = guarded
-                return transaction
-
-            patch.setattr(kind, "_begin", begun)
-        yield
-
-
-def test_nothing_is_moved_from_a_ledger_that_is_not_there(tmp_path):
-    CollectorBooks.open(str(tmp_path / "reports.sqlite"), earlier=str(tmp_path / "ledger.sqlite")).close()
-    assert not (tmp_path / "ledger.sqlite").exists()
 
 
 @pytest.mark.parametrize("protocol", ["grr", "olh"])

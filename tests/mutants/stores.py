@@ -46,7 +46,7 @@ def commits_reach_the_disk(store: SQLiteStore) -> None:
 def no_charge_is_lost(make: Callable[[], Store], *, processes: int = 4, rounds: int = 50) -> None:
     """Processes that read a counter and write it back, one higher; none may fail or overwrite another's."""
     store = make()
-    store.migrate("check", ["CREATE TABLE counter (n INTEGER)"])
+    store.create_tables("check", "CREATE TABLE counter (n INTEGER)", version=1)
     with store.transaction() as t:
         t.run("INSERT INTO counter VALUES (0)")
     store.close()

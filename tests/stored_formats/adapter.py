@@ -32,15 +32,24 @@ from discreet.ledger.accounts.declared_ledger import begin_books
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.anchor import Anchor
 from discreet.ledger.chain.checkpoint import Checkpoints
-from discreet.ledger.chain.entries import Entry
+from discreet.ledger.chain.entries import Entry, canonical
 from discreet.ledger.chain.entry_clock import Clock
 from discreet.ledger.chain.seals import Seals
 from discreet.ledger.charges.stored_queries import keep_answer, mark_paid
 from discreet.ledger.charges.unit_of_work import Draft
 from discreet.local import Task
 from discreet.local.collector.report_store import CollectorBooks
-from discreet.local.device.client import RANDOMIZERS, Client, Draw, FileStore, coder_of, message_of, packed
+from discreet.local.device.client import (
+    RANDOMIZERS,
+    Client,
+    Draw,
+    FileStore,
+    coder_of,
+    message_of,
+    packed,
+)
 from discreet.local.device.client import digest_of as digest_of_task
+from discreet.local.shuffling.shuffler import ShufflerBooks
 from discreet.local.tasks.messages import read_message, write_batch
 from discreet.measurement.release_files import read_release, release_as_bytes
 from discreet.measurement.run_release import RunRelease
@@ -49,6 +58,7 @@ from discreet.mechanisms import Adaptive, Gaussian
 from discreet.planning.query_planning import digest_of
 from discreet.results.answer import read_stored, stored_form
 from discreet.server.auth.keys import KeyBook
+from discreet.server.jobs.saved_store import SavedQueries
 from discreet.sessions import Between
 from discreet.store import open_store
 from discreet.workloads import marginals
@@ -422,3 +432,55 @@ def shape_of(connection: sqlite3.Connection) -> dict[str, list]:
         ]
         for name in names
     }
+
+
+# Examples of other formats
+
+
+def canonical_json(facts: dict) -> str:
+    return canonical(facts)
+
+
+def signature_of_checkpoint(state: str, secret: bytes) -> str:
+    return Checkpoints(secret)._signed(state)
+
+
+def change_entries(path: Path, secret: bytes, kind: str, changed) -> None:
+    """The chain anew, hashed and sealed, with other bodies of the entries of a kind; without a checkpoint."""
+    seals = Seals(secret)
+    with closing(open_store(str(path), must_exist=True)) as store, store.transaction() as t:
+        entries, previous = list(entry_chain.entries_after(t, 0)), None
+        assert kind in {entry.kind for entry in entries}
+        t.run("DELETE FROM ledger_checkpoint")
+        t.run("DELETE FROM ledger_entries")
+        for entry in entries:
+            body = changed(dict(entry.body)) if entry.kind == kind else entry.body
+            written = Entry.following(previous, time=entry.time, kind=entry.kind, body=body)
+            previous = Entry(**{**asdict(written), "seal": seals.of(written)})
+            t.insert(entry_chain.INTO, [entry_chain.row_of(previous)])
+
+
+def change_first_entry(path: Path, secret: bytes, kind: str, change: dict) -> None:
+    """The same for the first of them; None removes a member."""
+    seen = []
+
+    def changed(body: dict) -> dict:
+        seen.append(body)
+        if len(seen) > 1:
+            return body
+        return {name: value for name, value in {**body, **change}.items() if value is not None}
+
+    change_entries(path, secret, kind, changed)
+
+
+def write_anchor_of(path: Path) -> None:
+    with closing(Ledger.look(path)) as ledger:
+        write_anchor(Path(f"{path}.anchor"), ledger)
+
+
+def begin_shuffler(path: Path) -> None:
+    ShufflerBooks(open_store(str(path)), [], batch=10)
+
+
+def begin_saved_queries(path: Path) -> None:
+    SavedQueries(open_store(str(path))).close()

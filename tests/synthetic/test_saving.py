@@ -38,7 +38,7 @@ def test_every_wanted_table_has_a_bound_and_so_has_any_that_is_named(release):
     [
         (lambda saved: b"", "no release"),
         (lambda saved: b"\x80\x04\x95 a pickle", "no release"),
-        (lambda saved: saved.replace(b"discreet-release 1", b"discreet-release 2", 1), "newer"),
+        (lambda saved: saved.replace(b"discreet-release 1", b"discreet-release 2", 1), "another version"),
         (lambda saved: saved[:-1], "damaged"),
         (lambda saved: saved[:-9] + bytes([saved[-9] ^ 1]) + saved[-8:], "damaged"),
         (lambda saved: saved.replace(b'"alice"', b'"alicf"').replace(b'"v"', b'"w"'), "damaged"),

@@ -13,15 +13,14 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.accounting.composition import Composed
-from discreet.core.exact import UNIT, exact, rounded_up, units_up
+from discreet.core.exact import UNIT, exact, units_up
 from discreet.errors import BadInput
-from discreet.mechanisms import Exponential, Quantile
-from discreet.mechanisms.mechanism import Guarantee, PureMechanism, read_guarantees
+from discreet.mechanisms.mechanism import Guarantee, read_guarantees
 
 FILTER_ORDERS = (1.5, 2, 3, 4, 6, 8, 16, 32, 64, 128)
 """Fixed when an account opens; delta is shared over them."""
 PRICES = 2
-"""The list that charges are priced by. The first took epsilon**2 / 2 for the rho of every pure epsilon."""
+"""The number of the list that charges are priced by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +59,6 @@ class Charge:
         parts = Composed.of(releases).parts
         each = [_divergences(part) for part in parts]
         return replace(cls._of(parts), renyi=tuple(map(sum, zip(*each, strict=True))) if each else None)
-
-    @classmethod
-    def at_first_prices(cls, releases: Sequence[Guarantee]) -> Charge:
-        """What the same cost by the first list of prices.
-
-        Args:
-            releases: The mechanisms.
-        """
-        parts = Composed.of(releases).parts
-        rho = rounded_up(sum((exact(_first_rho(part)) for part in parts), Fraction(0)))
-        return replace(cls._of(parts), rho=units_up(exact(rho)))
 
     @classmethod
     def _of(cls, parts: Sequence[Guarantee]) -> Charge:
@@ -127,9 +115,3 @@ def _divergences(release: Guarantee) -> tuple[int, ...]:
         raise BadInput("This costs more than any account can hold.", next_step="Ask for a smaller epsilon or rho.")
     ratios = [divergence.as_integer_ratio() for divergence in divergences]
     return tuple(-(-numerator * UNIT // denominator) for numerator, denominator in ratios)
-
-
-def _first_rho(part: Guarantee) -> float:
-    if isinstance(part, PureMechanism) and not isinstance(part, Exponential | Quantile):
-        return rounded_up(exact(part.epsilon) ** 2 / 2)
-    return part.rho

@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.api.local import Curator
 from discreet.catalog import Catalog, load_catalog
-from discreet.engines import DuckEngine, Standing, Tell, first_fingerprint, look_at_source, with_public_columns
+from discreet.engines import DuckEngine, Standing, Tell, look_at_source, with_public_columns
 from discreet.errors import BadInput, SourceChanged, SourceUnsteady
 from discreet.ledger import Ledger
 from discreet.ledger.accounts.declared_ledger import books_of, check_promises, keep_declared, note_served, open_books
@@ -130,8 +130,7 @@ class _Opening:
 
     def _present(self, source: Standing) -> Curator:
         content, ledger = source.content, self._ledger
-        earlier = {"": first_fingerprint(self._declared), "2:": source.content_alone}
-        version = ledger.version_read_from(content, earlier=earlier)
+        version = ledger.version_read_from(content)
         return self._over(version, source, lambda: ledger.keep_source(content, version=version))
 
     def _begun(self, source: Standing, *, by: str) -> Curator:

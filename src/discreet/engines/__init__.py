@@ -6,7 +6,7 @@ from discreet.engines.engine import Engine
 from discreet.engines.sources.catalog_fit import ColumnFit, TableFit, fits
 from discreet.engines.sources.file_profile import look_at
 from discreet.engines.sources.row_sources import with_public_columns
-from discreet.engines.sources.source_fingerprint import Standing, first_fingerprint, place_of
+from discreet.engines.sources.source_fingerprint import Standing, place_of
 from discreet.engines.sqlgen.common_subexpressions import mentions
 from discreet.engines.sqlgen.condition_size import is_heavy
 
@@ -17,7 +17,6 @@ __all__ = [
     "Standing",
     "TableFit",
     "Tell",
-    "first_fingerprint",
     "fits",
     "is_heavy",
     "look_at",

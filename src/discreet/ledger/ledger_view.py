@@ -10,7 +10,7 @@ from discreet.core.loss import Neighbours
 from discreet.errors import NotAnswered, StoreUnavailable
 from discreet.ledger.accounts.account_rows import DATASET, Account, analyst_account, is_of_edges
 from discreet.ledger.accounts.totals import RunningBooks
-from discreet.ledger.chain import entry_chain, formats
+from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.anchor import Anchor
 from discreet.ledger.chain.entries import Entry
 from discreet.ledger.chain.entry_clock import Clock
@@ -30,7 +30,6 @@ class Books:
     def __init__(self, store: Store, *, anchor: Anchor, secret: bytes | None, now: Callable[[], datetime]) -> None:
         self._store, self._clock = store, Clock(now)
         self.writer = Writer(store, anchor=anchor, secret=secret, clock=self._clock)
-        self._paid_before: dict[tuple[int, int], frozenset[bytes]] = {}
         self._pulse = (float("-inf"), True)
 
     def close(self) -> None:
@@ -102,21 +101,6 @@ class Books:
             if answer is None:
                 return None
             return Reservation(request, stored_queries.receipt_of(draft, standing), (), answer)
-
-    def paid_under_earlier_format(self, label: str, *, query_format: int, data_version: int) -> bool:
-        """Whether anybody paid for a query of these very words, about this data, before digests had this format.
-
-        Its answer is stored, but under a digest that is not made any more, so it is not replayed. Nothing is written
-        under an earlier format any more, so what was written is read once, and only where there is any.
-        """
-        known = (query_format, data_version)
-        if known not in self._paid_before:
-            running = self.running()
-            if running.version == data_version and min(running.formats, default=query_format) >= query_format:
-                return False
-            with self._store.reading() as t:
-                self._paid_before[known] = formats.paid_before(t, query_format=query_format, data_version=data_version)
-        return bool(label) and formats.digest_of(label) in self._paid_before[known]
 
     def watched(self, query: str, *, analyst: str | None) -> Watched:
         """What is known of a watch, by the key that it was paid under."""

@@ -39,8 +39,8 @@ def read_release(content: bytes) -> tuple[bytes, str | None, str]:
     kind, *details = first.split(b" ")
     if kind != KIND.encode() or len(details) != 2 or not details[0].isdigit() or len(details[0]) > _LONGEST_NUMBER:
         raise no_release()
-    if int(details[0]) > FORMAT:
-        raise BadRelease("This release was saved by a newer version of Discreet.", next_step="Install that version.")
+    if int(details[0]) != FORMAT:
+        raise BadRelease("This release was saved by another version of Discreet.", next_step="Install that version.")
     if hashlib.sha256(rest).hexdigest().encode() != details[1]:
         raise BadRelease("This release is damaged: its checksum does not fit.", next_step="Take another copy of it.")
     facts, _, stored = rest.partition(b"\n")

@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import LedgerDamaged
+from discreet.errors import LedgerDamaged, WrongFormat
 from discreet.ledger.chain.entries import canonical
 from discreet.ledger.charges.release_json import mechanism_from_json_as, mechanism_to_json
 from discreet.measurement.measurer import Chosen, Look, Measured, SmallDatabase
 from discreet.mechanisms import Exponential, Gaussian, Laplace, Mechanism
 
 FORMAT = 2
-"""1 did not say of which rows it is, and had no tables of earlier releases."""
 REUSED = "reused"
 """The kind of the step that has tables of earlier releases."""
 _INTEGERS = np.dtype("<i8")
@@ -160,7 +159,11 @@ class Transcript:
         """The same from stored bytes."""
         line, _, rest = stored.partition(b"\n")
         head = json.loads(line)
-        if head.get("transcript") not in range(1, FORMAT + 1) or sum(head["lengths"]) != len(rest):
+        if head.get("transcript") != FORMAT:
+            raise WrongFormat(
+                "A stored transcript was written by another version of Discreet.", next_step="Use that version."
+            )
+        if sum(head["lengths"]) != len(rest):
             raise LedgerDamaged("A stored transcript cannot be read.", next_step="Ask the owner to verify the books.")
         return cls(head["facts"], tuple(Step.decoded(body) for body in _parts(rest, head["lengths"])))
 

@@ -28,9 +28,8 @@ def explained(
     accounts: Sequence[Balance],
     charged: Mapping[str, bool],
     analyst: str | None = None,
-    notes: Sequence[str] = (),
 ) -> Explanation:
-    """A plan in the words of the face. `charged` says which accounts would pay and whether their caps allow it; `notes` come from the books."""
+    """A plan in the words of the face. `charged` says which accounts would pay and whether their caps allow it."""
     frozen = [account.account for account in accounts if account.frozen and account.account == analyst]
     person = _person_of(plan, catalog)
     return Explanation(
@@ -49,7 +48,7 @@ def explained(
         in_words=loss.in_words(),
         asked_before=asked_before,
         accounts=tuple(accounts),
-        notes=(*plan.notes, *notes, *answer_notes.of_price(loss)),
+        notes=(*plan.notes, *answer_notes.of_price(loss)),
         pays=tuple(charged),
         beyond=tuple(dict.fromkeys([*(name for name, allowed in charged.items() if not allowed), *frozen])),
     )

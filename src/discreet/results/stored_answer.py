@@ -1,12 +1,11 @@
 """What the ledger keeps of an answer, and all that is needed to show it again: Arrow streams, one for each grouping set.
 
 Format 2: each stream has one record batch with the keys (`k0`, `k1`, …) and the noisy integers of each measure and draw (`m0.0`, …); its schema
-says which query and which set it is. Integers beyond 64 bits are text. Format 1 was JSON.
+says which query and which set it is. Integers beyond 64 bits are text.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -15,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.errors import BadData
-from discreet.postprocessing.noisy_columns import arrow_type, exact_column, from_python, narrowed, objects_of, to_arrow
+from discreet.errors import BadData, WrongFormat
+from discreet.postprocessing.noisy_columns import narrowed, objects_of
 from discreet.postprocessing.noisy_groups import Noisy
 
 FORMAT = 2
@@ -61,14 +60,16 @@ def _integers(values: NDArray[Any]) -> pa.Array:
 def read_stored(stored: bytes) -> list[list[Noisy]]:
     """What left, query by query and set by set."""
     if not stored.startswith(_ARROW_START):
-        return [_old_form(stored)]
+        raise _unreadable()
     reader, end = pa.BufferReader(stored), len(stored)
     parts: list[tuple[int, Noisy]] = []
     while reader.tell() < end:
         with pa.ipc.open_stream(reader) as stream:
             about = {key.decode(): value.decode() for key, value in (stream.schema.metadata or {}).items()}
             if about.get("format") != str(FORMAT):
-                raise _unreadable("by a version of Discreet that is not known here")
+                raise WrongFormat(
+                    "The answer was stored by another version of Discreet.", next_step="Use that version."
+                )
             table = stream.read_all().combine_chunks()
         parts.append((int(about["question"]), _noisy(table)))
     return [[noisy for _, noisy in sets] for _, sets in groupby(parts, key=lambda part: part[0])]
@@ -94,25 +95,5 @@ def _read_integers(array: pa.Array) -> NDArray[Any]:
     return objects_of((int(text) for text in array.to_pylist()), len(array))
 
 
-def _old_form(stored: bytes) -> list[Noisy]:
-    """Format 1: {"sets": [{"keys": [[…], …], "measures": [[[…], …], …]}]}. Dates are text in it."""
-    try:
-        sets = json.loads(stored)["sets"]
-        return [_old_set(part["keys"], part["measures"]) for part in sets]
-    except (ValueError, KeyError, TypeError, IndexError):
-        raise _unreadable("in a form that is not known here") from None
-
-
-def _old_set(keys: list[list[Any]], measures: list[list[list[int]]]) -> Noisy:
-    columns = [exact_column(*from_python(list(values))) for values in zip(*keys, strict=True)]
-    draws = []
-    for groups in measures:
-        flat = objects_of((int(value) for group in groups for value in group), sum(map(len, groups)))
-        draws.append(narrowed(flat).reshape(len(groups), -1 if groups else 1))
-    return Noisy(tuple(to_arrow(column, arrow_type(column)) for column in columns), tuple(draws))
-
-
-def _unreadable(how: str) -> BadData:
-    return BadData(
-        f"The answer was stored {how}.", next_step="Ask the question again: it has a new name, and is paid for anew."
-    )
+def _unreadable() -> BadData:
+    return BadData("The stored answer cannot be read.", next_step="Ask the owner to verify the books.")

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import Any, TypeAlias
 
-from discreet.errors import StoreUnavailable
+from discreet.errors import StoreUnavailable, WrongFormat
 
 Row: TypeAlias = tuple[Any, ...]
 _ROWS = 100
@@ -190,27 +190,25 @@ class Store(ABC):
                 t.run("BEGIN")
                 return False
 
-    def migrate(self, component: str, versions: Sequence[str]) -> None:
-        """Bring a component's tables to the newest version; each version is a script, never changed once released.
+    def create_tables(self, component: str, script: str, *, version: int) -> None:
+        """Create a component's tables, where there are none; refuse tables of another version.
 
-        In a script `{blob}` is the type of bytes, and `{body[name]}` a member of a JSON column `body`.
+        In the script `{blob}` is the type of bytes, and `{body[name]}` a member of a JSON column `body`.
         """
         with self.transaction() as t:
             t.run("CREATE TABLE IF NOT EXISTS schema_versions (component TEXT PRIMARY KEY, version INTEGER NOT NULL)")
             rows = t.run("SELECT version FROM schema_versions WHERE component = ?", component)
-            current = rows[0][0] if rows else 0
-            if current > len(versions):
-                raise StoreUnavailable(
-                    "This database was written by a newer version of Discreet.", next_step="Upgrade Discreet."
-                )
-            for script in versions[current:]:
-                for statement in script.format(blob=self.blob_type, body=_Members(t)).split(";"):
-                    if statement.strip():
-                        t.run(statement)
-            if not rows:
-                t.run("INSERT INTO schema_versions VALUES (?, ?)", component, len(versions))
-            elif current < len(versions):
-                t.run("UPDATE schema_versions SET version = ? WHERE component = ?", len(versions), component)
+            if rows:
+                if rows[0][0] != version:
+                    raise WrongFormat(
+                        "The tables of this database were made by another version of Discreet.",
+                        next_step="Open it with that version.",
+                    )
+                return
+            for statement in script.format(blob=self.blob_type, body=_Members(t)).split(";"):
+                if statement.strip():
+                    t.run(statement)
+            t.run("INSERT INTO schema_versions VALUES (?, ?)", component, version)
 
 
 class _Members:

@@ -7,7 +7,6 @@ import time
 from typing import Any
 
 from discreet.accounting import Composed
-from discreet.algebra.digest import FORMAT
 from discreet.api.context import Context
 from discreet.api.requests.ask import AskRequest
 from discreet.catalog import Catalog
@@ -25,11 +24,6 @@ from discreet.results.ledger_views import balances, holder
 from discreet.results.models import Explanation
 from discreet.sql import Table
 from discreet.sql.reader.query_text import Parameters, wording
-
-_EARLIER = (
-    "this very text was paid for in books of an earlier release; that answer is not replayed, because it was measured on rows that were "
-    "not yet canonical and under another name"
-)
 
 
 def run(request: AskRequest, context: Context, *, label: str | None = None) -> Answer:
@@ -57,12 +51,7 @@ def plan(request: AskRequest, context: Context) -> Explanation:
     """What a query would read, measure and cost. Spends nothing and reads no protected row."""
     with context.planning():
         planned = priced_plan(request, context)
-    text = str(request.sql)
-    earlier = any(  # of which the first releases kept the comments too
-        context.ledger.paid_under_earlier_format(words, query_format=FORMAT, data_version=context.version)
-        for words in {text, wording(text)}
-    )
-    release = release_of(planned, context, text)
+    release = release_of(planned, context, str(request.sql))
     charged = context.pipeline.would_charge([release], context.call)
     return explained(
         planned,
@@ -73,7 +62,6 @@ def plan(request: AskRequest, context: Context) -> Explanation:
         accounts=balances(context.ledger, context.analyst),
         charged={holder(name): allowed for name, allowed in charged.items()},
         analyst=context.analyst,
-        notes=[_EARLIER] if earlier else [],
     )
 
 

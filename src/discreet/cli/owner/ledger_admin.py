@@ -71,7 +71,7 @@ def seal(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Seal every entry with the secret of today: books of an earlier release; or anew, after their secret was changed or lost."""
+    """Seal every entry anew with the secret of today, after the secret was changed or lost."""
     place = place_of(where, config)
     entry = seal_books(place.ledger, anchor=place.anchor, earlier=_read(earlier, place), lost=lost)
     line = f"sealed all {entry.seq:,} entries; keys that were made under another secret open nothing any more"

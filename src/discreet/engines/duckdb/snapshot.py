@@ -27,7 +27,7 @@ from discreet.engines.sources.row_sources import attached, check_columns, source
 from discreet.engines.sources.scratch_database import glance
 from discreet.engines.sources.source_fingerprint import Standing, check_steady, standing_of
 from discreet.engines.sqlgen.dialects.duckdb import TYPES, clamped, content, hashed, quoted, steps_of, string
-from discreet.errors import BadCatalog
+from discreet.errors import BadCatalog, WrongFormat
 
 DATA, WORK = "data", "work"
 """The databases of a connection: the snapshot, and public tables prepared for queries."""
@@ -106,7 +106,7 @@ def look_at_source(catalog: Catalog) -> Standing:
         return standing_of(catalog, None)
     with glance() as connection:
         known = _meta(Path(catalog.snapshot), connection)
-    return standing_of(catalog, Standing(**known["source"]) if known and known["format"] == _FORMAT else None)
+    return standing_of(catalog, Standing(**known["source"]) if known else None)
 
 
 def _bring_up_to_date(
@@ -117,14 +117,14 @@ def _bring_up_to_date(
     if known is None and path.exists():
         raise BadCatalog(
             "What stands where the snapshot belongs is no snapshot of ours, and is not written over.",
-            next_step="Choose another [source] snapshot, or remove the file if it is an old snapshot.",
+            next_step="Choose another [source] snapshot, or remove the file.",
         )
     if known != facts:
         _write(connection, path, catalog, facts, tell)
 
 
 def _meta(path: Path, connection: duckdb.DuckDBPyConnection) -> dict[str, Any] | None:
-    """What a snapshot says about itself; None if there is none that can be read."""
+    """What a snapshot says about itself; None if there is none that can be read. Another format is refused."""
     if not path.is_file():
         return None
     try:
@@ -134,7 +134,13 @@ def _meta(path: Path, connection: duckdb.DuckDBPyConnection) -> dict[str, Any] |
         return None
     finally:
         connection.execute(f"DETACH DATABASE IF EXISTS {DATA}")
-    return json.loads(row[0]) if row else None
+    facts: dict[str, Any] | None = json.loads(row[0]) if row else None
+    if facts is not None and facts["format"] != _FORMAT:
+        raise WrongFormat(
+            "The snapshot was written by another version of Discreet.",
+            next_step="Remove its file: it is made again from the source. Or use that version.",
+        )
+    return facts
 
 
 def _write(

@@ -52,9 +52,6 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _remove_unless_held(left: Path) -> None:
-    if not left.is_dir():  # of an earlier release
-        left.unlink(missing_ok=True)
-        return
     held = os.open(left, os.O_RDONLY)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

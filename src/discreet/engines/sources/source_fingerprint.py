@@ -25,7 +25,7 @@ class Standing:
     content: str
     """What is in them, and which table each is: the same wherever they are."""
     content_alone: str
-    """What an earlier release noted: the same without the tables' names, in the catalog's order."""
+    """The same without the names of the tables, in the catalog's order: a part of the header that nothing else reads."""
 
 
 def place_of(catalog: Catalog) -> str:
@@ -68,12 +68,6 @@ def _told_by_us() -> Iterator[None]:
         raise _unsteady() from None
     except OSError:
         raise BadCatalog("The source cannot be read.", next_step="Check who may read its files.") from None
-
-
-def first_fingerprint(catalog: Catalog) -> str:
-    """What the first releases noted of a source: names, sizes and times of its files."""
-    with _told_by_us():
-        return _hash_of(f"{file.name}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for _, file in files_of(catalog))
 
 
 def _all_files(catalog: Catalog) -> Iterator[tuple[str, Path]]:

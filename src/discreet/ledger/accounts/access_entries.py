@@ -52,7 +52,7 @@ class Access:
                     body["key"],
                     body["name"],
                     body["role"],
-                    body.get("created", entry.time),
+                    entry.time,
                     body["expires"],
                     body["proof"],
                 )

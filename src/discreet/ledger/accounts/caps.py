@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.filters import Filter, open_filter
@@ -68,7 +68,7 @@ def cap_in(entry: Entry) -> Filter:
 
 
 def counts_all(entry: Entry) -> bool:
-    """Whether everything that was ever charged counts against the cap that an entry set, until it renews; earlier releases did not know that."""
+    """Whether everything that was ever charged counts against the cap that an entry set, until it renews."""
     return entry.body.get("counts") == _ALL
 
 
@@ -82,22 +82,11 @@ def _cap_to_set(draft: Draft, account: Account, stated: Filter, *, by: str) -> F
     entries = [draft.seals.check(entry) for entry in entry_chain.entries_of(draft.t, KIND, account=account.name)]
     if len(entries) != draft.running.caps[account.name]:
         draft.seals.refuse("An entry that set a cap is missing")
-    said = [_cap(entry.body.get("declared", entry.body)) for entry in entries if _by(entry) == CATALOG]
+    said = [_cap(entry.body.get("declared", entry.body)) for entry in entries if entry.body["by"] == CATALOG]
     if said and said[-1] == stated:
         return None
-    others = [cap_in(entry) for entry in _known(entries) if _by(entry) != CATALOG]
-    agreed = _by(entries[-1]) is None and account.filter == stated
-    return _lower(stated, others[-1]) if others and not agreed else stated
-
-
-def _known(entries: Sequence[Entry]) -> Sequence[Entry]:
-    """Without those of which an earlier release did not say who set them; but for the last, unless the catalog agreed with it."""
-    silent = [at for at, entry in enumerate(entries) if _by(entry) is None]
-    if not silent:
-        return entries
-    following = entries[silent[-1] + 1 :]
-    agreed = bool(following) and _by(following[0]) == CATALOG and "declared" not in following[0].body
-    return following if agreed else entries[silent[-1] :]
+    others = [cap_in(entry) for entry in entries if entry.body["by"] != CATALOG]
+    return _lower(stated, others[-1]) if others else stated
 
 
 def _lower(one: Filter, other: Filter) -> Filter:
@@ -121,9 +110,3 @@ def _facts(cap: Filter) -> dict[str, str]:
 def _cap(facts: Mapping[str, Any]) -> Filter:
     epsilon, delta = fraction(facts["epsilon"]), fraction(facts["delta"])
     return open_filter(epsilon, delta, kind=facts["kind"], renews=facts.get("renews"))
-
-
-def _by(entry: Entry) -> str | None:
-    """Earlier releases did not say; the dataset's cap could come from nowhere but the catalog."""
-    earlier = CATALOG if entry.body["account"] == DATASET else None
-    return entry.body.get("by", earlier)

@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError
 from discreet.ledger.accounts import caps, catalog_binding, neighbour_relation, source_binding
 from discreet.ledger.accounts.access_entries import Access
 from discreet.ledger.accounts.account_rows import Account, is_of_edges, is_shared, opened, shared_account
-from discreet.ledger.chain import entry_clock, formats, seals
+from discreet.ledger.chain import entry_clock, seals
 from discreet.ledger.chain.entries import GENESIS, Entry
 from discreet.ledger.charges import open_runs as runs
 from discreet.ledger.charges.open_runs import Run
@@ -65,8 +65,6 @@ class RunningBooks:
     day: date = date.min
     """The latest day of any entry: caps renew by it, and it does not go back when a clock does."""
     accounts: dict[str, Account] = field(default_factory=dict)
-    priced_before: set[str] = field(default_factory=set)
-    """Rényi accounts with charges of the first price list, whose divergences were rounded up in another way."""
     neighbours: Neighbours | None = None
     version: int = 1
     begun: str | None = None
@@ -112,7 +110,6 @@ class RunningBooks:
         return replace(
             self,
             accounts=dict(self.accounts),
-            priced_before=set(self.priced_before),
             formats=dict(self.formats),
             asked=dict(self.asked),
             repeats=dict(self.repeats),
@@ -171,10 +168,7 @@ class RunningBooks:
         known = self.accounts.get(account.name)
         if known is None or known.begun != account.begun:
             return False
-        sums = ((account.total, known.total), (account.earlier, known.earlier))
-        if account.name not in self.priced_before:
-            return all(total == charges for total, charges in sums)
-        return all(_covers(total, charges) for total, charges in sums)
+        return (account.total, account.earlier) == (known.total, known.earlier)
 
     def _account(self, name: str) -> Account:
         """An account on the day of the last entry."""
@@ -212,7 +206,7 @@ class RunningBooks:
         self.accounts[known.name] = known.capped(cap, self.day, counts_all=caps.counts_all(entry))
         self.caps[known.name] = self.caps.get(known.name, 0) + 1
         self.closed.discard(known.name)
-        if not is_shared(known.name) and entry.body.get("by") == caps.CATALOG:
+        if entry.body["by"] == caps.CATALOG and not is_shared(known.name):
             self.declared.add(known.name)
 
     def _declaration(self, entry: Entry) -> Iterable[str]:
@@ -255,14 +249,14 @@ class RunningBooks:
         if run is None or body["number"] != run.steps:
             yield f"entry {entry.seq} is not the next step of a run"
             return
-        self.runs[body["question"]] = further = run.further(run.cost_in(body))
+        self.runs[body["question"]] = further = run.further(int(body["cost"]))
         if further.spent < run.spent or not further.is_within_budget:
             yield f"entry {entry.seq} was drawn beyond what was charged"
 
     def _data_version(self, entry: Entry) -> Iterable[str]:
         """A new one, or what this one is read from: the first to say so counts."""
         if entry.kind == source_binding.KIND:
-            if entry.body["version"] == self.version and source_binding.is_better(entry.body["source"], self.source):
+            if entry.body["version"] == self.version and self.source is None:
                 self.source = entry.body["source"]
             return
         self.version += 1
@@ -273,6 +267,8 @@ class RunningBooks:
     def _charge(self, entry: Entry) -> Iterable[str]:
         body = entry.body
         releases = [mechanism_from_json(release) for release in ([] if "of" in body else body["releases"])]
+        if "of" not in body and body["prices"] != PRICES:
+            yield f"entry {entry.seq} has prices of another list"
         if "of" in body and body["accounts"]:
             yield f"entry {entry.seq} charged for what it calls a repeat"
         for name in body["accounts"]:
@@ -280,7 +276,7 @@ class RunningBooks:
                 yield f"entry {entry.seq} charged an account that was not open"
                 continue
             account = self._account(name)
-            total = account.total + self._price(account, releases, body.get("prices", 1))
+            total = account.total + account.filter.price(releases)
             self.accounts[name] = replace(account, total=total)
             if not account.filter.allows(total):
                 yield f"entry {entry.seq} was granted above a cap"
@@ -292,8 +288,6 @@ class RunningBooks:
             self.unanswered.add(body["question"])
             for budget in runs.budgets_in(releases):
                 self.runs[body["question"]] = Run(mechanism_to_json(budget))
-        if "name" in body:  # as the first of them were given
-            yield from self._name(entry)
         self._count(entry, releases)
 
     def _name(self, entry: Entry) -> Iterable[str]:
@@ -310,19 +304,10 @@ class RunningBooks:
         if known.query != body["question"]:
             yield f"entry {entry.seq} publishes under a name that another release has"
 
-    def _price(self, account: Account, releases: list[Mechanism], prices: int) -> Charge:
-        """By the list that the entry was priced by."""
-        today = account.filter.price(releases)
-        if prices == PRICES:
-            return today
-        if today.renyi is not None:
-            self.priced_before.add(account.name)
-        return replace(Charge.at_first_prices(releases), renyi=today.renyi)
-
     def _count(self, entry: Entry, releases: list[Mechanism]) -> None:
         """What the card and the bill tell."""
         body, free = entry.body, not entry.body["accounts"]
-        self.formats[formats.format_of(entry)] = entry.seq
+        self.formats[body["format"]] = entry.seq
         asked = self.asked.get(body["analyst"] or "", Asked())
         self.asked[body["analyst"] or ""] = Asked(asked.queries + 1, asked.free + free)
         if free:
@@ -333,9 +318,3 @@ class RunningBooks:
             names = tuple(sorted({release["mechanism"] for release in body["releases"]}))
             known = self.released.get(names, Released())
             self.released[names] = Released(known.times + 1, known.cost + Charge.of(releases))
-
-
-def _covers(total: Charge, charges: Charge) -> bool:
-    """Whether a total is not below a sum that was rounded up in another way."""
-    orders = zip(total.orders, charges.orders, strict=True)
-    return all(had >= has for had, has in orders) and replace(total, renyi=None) == replace(charges, renyi=None)

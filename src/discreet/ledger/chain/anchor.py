@@ -13,7 +13,7 @@ from discreet.ledger.chain.entries import GENESIS, Entry
 
 _LONGEST = 200
 _SEALED = "sealed"
-"""The last word of a note: earlier releases, whose entries had no seals, did not write it."""
+"""The last word of a note: the entries have seals."""
 
 
 class Anchor:
@@ -44,7 +44,7 @@ class Anchor:
         if self._path is None:
             return
         with self._held() as file:
-            seq, noted, _ = _read(file)
+            seq, noted = _read(file)
         if seq and hash_at(seq) != noted:
             raise LedgerDamaged(
                 "The books are not the ones that were seen before: entries are missing or changed.",
@@ -74,22 +74,8 @@ class Anchor:
         if self._path is None or not self._path.exists():
             return None
         with self._held() as file:
-            seq, noted, _ = _read(file)
+            seq, noted = _read(file)
         return f"{seq}:{noted}"
-
-    @property
-    def is_of_books_without_seals(self) -> bool:
-        """Whether an earlier release wrote the note; once books were noted as sealed, they never count as older ones."""
-        if self._path is None:
-            return False
-        with self._held() as file:
-            return not _read(file)[2]
-
-    def mark_sealed(self) -> None:
-        """Say of the books that are noted that they have seals, whoever gave them."""
-        with self._held() as file:
-            seq, noted, _ = _read(file)
-            _write(file, seq, noted, lasting=True)
 
     @contextmanager
     def _held(self, *, create: bool = False) -> Iterator[int]:
@@ -119,16 +105,15 @@ def no_anchor() -> NoAnchor:
     )
 
 
-def _read(file: int) -> tuple[int, str, bool]:
-    """Number, hash, and whether the books were sealed."""
-    try:
-        seq, noted, *sealed = os.pread(file, _LONGEST, 0).decode("ascii").split()
-        return int(seq), noted, sealed == [_SEALED]
-    except ValueError:
+def _read(file: int) -> tuple[int, str]:
+    """Number and hash."""
+    words = os.pread(file, _LONGEST, 0).decode("ascii", "replace").split()
+    if len(words) != 3 or not words[0].isdecimal() or words[2] != _SEALED:
         raise LedgerDamaged(
             "The note of the head of the books cannot be read.",
             next_step="Restore the anchor file; or move it away and run `discreet ledger anchor`.",
-        ) from None
+        )
+    return int(words[0]), words[1]
 
 
 def _write(file: int, seq: int, noted: str, *, lasting: bool) -> None:

@@ -1,7 +1,7 @@
 """Checkpoints: the running books at one entry, signed, so that whoever opens them need not begin with the first.
 
 A checkpoint that is missing, not signed with the secret of these books, or about an entry that they do not hold is
-none: the chain is then followed from its first entry.
+none: the chain is then followed from its first entry. One that is signed and has another format is refused.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from discreet.accounting.charge_units import Charge
 from discreet.core.loss import Neighbours
+from discreet.errors import WrongFormat
 from discreet.ledger.accounts.access_entries import Access, IssuedKey
 from discreet.ledger.accounts.account_rows import account_of, row_of
 from discreet.ledger.accounts.totals import Asked, Published, Released, RunningBooks
@@ -45,7 +46,10 @@ class Checkpoints:
             return None
         facts = json.loads(state)
         if facts["format"] != _FORMAT:
-            return None
+            raise WrongFormat(
+                "The checkpoint of this ledger was written by another version of Discreet.",
+                next_step="Open the ledger with that version.",
+            )
         head = entry_chain.entry_at(t, facts["seq"])
         if head is None or head.hash != facts["hash"] or not Seals(self._secret).fits(head):
             return None
@@ -79,7 +83,7 @@ def _facts(running: RunningBooks) -> dict[str, Any]:
         "hash": head.hash,
         "day": running.day.isoformat(),
         "accounts": [row_of(account) for account in running.accounts.values()],
-        "priced_before": sorted(running.priced_before),
+        "priced_before": [],
         "neighbours": running.neighbours and running.neighbours.value,
         "version": running.version,
         "begun": running.begun,
@@ -113,7 +117,6 @@ def _running(facts: dict[str, Any], running: RunningBooks) -> RunningBooks:
     running.day = date.fromisoformat(facts["day"])
     accounts = [account_of(row) for row in facts["accounts"]]
     running.accounts = {account.name: account for account in accounts}
-    running.priced_before = set(facts["priced_before"])
     running.neighbours = None if facts["neighbours"] is None else Neighbours(facts["neighbours"])
     running.version, running.begun = facts["version"], facts["begun"]
     running.formats = dict(facts["formats"])

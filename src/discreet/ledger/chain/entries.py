@@ -17,7 +17,7 @@ AT_HAND = "command line"
 class Entry:
     """One line of the books. `hash` covers all that comes before it, the previous hash included, and anybody can work it out.
 
-    `seal` is the hash under the ledger's secret (`seals.py`); entries of earlier releases had none.
+    `seal` is the hash under the ledger's secret (`seals.py`); None where somebody else wrote the entry.
     """
 
     seq: int

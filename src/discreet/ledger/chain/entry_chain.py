@@ -106,12 +106,8 @@ def entries_of(t: Transaction, kind: str, **members: str) -> list[Entry]:
 
 
 def with_receipt(t: Transaction, receipt: str) -> list[Entry]:
-    """The charge that a receipt stands for: the entry with that hash; before entries were salted, all of that query."""
-    rows = t.run(
-        f"SELECT {COLUMNS} FROM ledger_entries WHERE kind = 'charge' AND (hash = ? OR body LIKE ?) ORDER BY seq",  # noqa: S608
-        receipt,
-        f'%"question":"{receipt}"%',
-    )
+    """The charge that a receipt stands for: the entry with that hash."""
+    rows = t.run(f"SELECT {COLUMNS} FROM ledger_entries WHERE kind = 'charge' AND hash = ?", receipt)  # noqa: S608
     return [_entry(row) for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""Sealing the whole books: once where they are of an earlier release, and anew when their secret is changed or lost."""
+"""Sealing the whole books anew, when their secret is changed or lost."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 
-from discreet.errors import NotSealed
 from discreet.ledger.accounts.totals import RunningBooks
 from discreet.ledger.chain import entry_chain, seals
 from discreet.ledger.chain.anchor import Anchor
 from discreet.ledger.chain.checkpoint import Checkpoints
 from discreet.ledger.chain.entries import Entry
 from discreet.ledger.chain.entry_clock import Clock, utc_now
-from discreet.ledger.chain.older_keys import entries_of_older_keys
 from discreet.ledger.chain.seals import Seals
 from discreet.ledger.charges.unit_of_work import Draft, following
 from discreet.store import Store, Transaction
@@ -24,7 +22,6 @@ _PAGE = 2_000
 class Before(StrEnum):
     """What the books were sealed with before, as the entry says."""
 
-    NOTHING = "nothing"
     ANOTHER_SECRET = "another secret"  # noqa: S105
     LOST_SECRET = "a secret that is lost"  # noqa: S105
 
@@ -37,26 +34,18 @@ def seal_all(store: Store, secret: bytes, *, earlier: bytes | None, before: Befo
     fresh = Seals(secret)
     with store.transaction() as t:
         anchor.check(partial(entry_chain.hash_at, t))
-        first, last = entry_chain.entry_at(t, 1), entry_chain.last_entry(t)
-        if before is Before.NOTHING and first and last and fresh.fits(first):
-            return last  # another process was quicker
-        running = _sealed(t, Seals(earlier), fresh, before)
+        running = _sealed(t, Seals(earlier), fresh)
         draft = Draft(t, running, clock=Clock(utc_now), seals=fresh)
         entry = draft.append(seals.KIND, {"before": before, "by": by})
-        if before is Before.NOTHING:
-            for kind, body in entries_of_older_keys(t, draft.running.access):
-                draft.append(kind, {**body, "by": by})
         draft.write()
         Checkpoints(secret).write(t, draft.running)
     anchor.note(draft.running.head or entry)
     return entry
 
 
-def _sealed(t: Transaction, believed: Seals, fresh: Seals, before: Before) -> RunningBooks:
+def _sealed(t: Transaction, believed: Seals, fresh: Seals) -> RunningBooks:
     running, page = RunningBooks(), []
     for entry in following(t, running, believed):
-        if before is Before.NOTHING and entry.seal is not None:
-            raise not_sealed()
         running.head = replace(entry, seal=fresh.of(entry))
         page.append(running.head)
         if len(page) == _PAGE:
@@ -75,12 +64,3 @@ def _write(t: Transaction, page: list[Entry]) -> None:
             "WHERE ledger_entries.seq = fresh.column1",
             *values,
         )
-
-
-def not_sealed() -> NotSealed:
-    """One text for books that lack seals which they may have had."""
-    return NotSealed(
-        "The entries of these books are not sealed.",
-        next_step="If this is the first start after an upgrade, ask the owner to run `discreet ledger seal`; else "
-        "somebody edited the database: restore a sound copy.",
-    )

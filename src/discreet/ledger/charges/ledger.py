@@ -26,7 +26,7 @@ from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.anchor import Anchor
 from discreet.ledger.chain.entries import AT_HAND, Entry
 from discreet.ledger.chain.entry_clock import utc_now
-from discreet.ledger.chain.schema import SCHEMA
+from discreet.ledger.chain.schema import SCHEMA, VERSION
 from discreet.ledger.charges import release_names, run_steps, stored_queries, watch_rows
 from discreet.ledger.charges.ledger_opening import closed_if_refused, kept_store, secret_of_books
 from discreet.ledger.charges.release_json import mechanism_to_json
@@ -67,7 +67,7 @@ class Ledger(Books):
         with closed_if_refused(store):
             if not store.has("ledger"):
                 noted.begin()
-            store.migrate("ledger", SCHEMA)
+            store.create_tables("ledger", SCHEMA, version=VERSION)
             with store.transaction() as t:
                 noted.check(partial(entry_chain.hash_at, t))
             if neighbours is not None:
@@ -77,10 +77,7 @@ class Ledger(Books):
     def open(
         cls, where: str | Path, *, neighbours: Neighbours | None = None, anchor: str | Path | None = None
     ) -> Ledger:
-        """The ledger at a path or postgresql:// URL. One that is missing is not begun; only `:memory:` is always new.
-
-        Books of an earlier release are sealed, if their note is of that release too.
-        """
+        """The ledger at a path or postgresql:// URL. One that is missing is not begun; only `:memory:` is always new."""
         if str(where) == ":memory:":
             return cls.new(where, neighbours=neighbours)
         with closed_if_refused(kept_store(where)) as store:
@@ -159,10 +156,10 @@ class Ledger(Books):
 
         return self.writer.write(job)
 
-    def version_read_from(self, source: str, *, earlier: Mapping[str, str]) -> int:
-        """The number of the data version, refused where it was begun with another source; `earlier` is what earlier releases noted of it."""
+    def version_read_from(self, source: str) -> int:
+        """The number of the data version, refused where it was begun with another source."""
         with self.writer.reading() as draft:
-            return source_binding.check(draft, source, earlier=earlier)
+            return source_binding.check(draft, source)
 
     def keep_source(self, source: str, *, version: int) -> None:
         """Note what a data version was read from, the first time; refused where it is not the last one any more."""

@@ -1,4 +1,4 @@
-"""Opening books that are there: never begun by chance, with the secret that they are sealed with, and sealed if they are older than seals."""
+"""Opening books that are there: never begun by chance, with the secret that they are sealed with."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from discreet.errors import BadInput, NoLedger
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.anchor import Anchor
 from discreet.ledger.chain.entries import AT_HAND, Entry
-from discreet.ledger.chain.reseal import Before, not_sealed, seal_all
-from discreet.ledger.chain.schema import SCHEMA
+from discreet.ledger.chain.reseal import Before, seal_all
+from discreet.ledger.chain.schema import SCHEMA, VERSION
 from discreet.store import Store, open_store
 from discreet.store.secret import needed_secret
-
-_MIGRATION = "migration"
 
 
 class _Closable(Protocol):
@@ -46,45 +44,33 @@ def kept_store(where: str | Path) -> Store:
                 "There is no ledger there, and none is begun by chance.",
                 next_step="Check the path, and that its disk is mounted; `discreet ledger new` begins one.",
             )
-        store.migrate("ledger", SCHEMA)
+        store.create_tables("ledger", SCHEMA, version=VERSION)
         return store
 
 
 def secret_of_books(store: Store, where: str | Path, *, anchor: Anchor) -> bytes:
-    """The secret that the books are sealed with. Those of an earlier release are sealed, if their note is of that release too."""
+    """The secret that the books are sealed with; it is made with the first entry."""
     with store.transaction() as t:
         anchor.check(partial(entry_chain.hash_at, t))
         first = entry_chain.entry_at(t, 1)
-    is_sealed = first is not None and first.seal is not None
-    secret = needed_secret(where, make=not is_sealed)
-    is_noted_before = anchor.is_of_books_without_seals
-    if is_sealed and is_noted_before:
-        anchor.mark_sealed()
-    elif first is not None and not is_sealed:
-        if not is_noted_before:
-            raise not_sealed()
-        seal_all(store, secret, earlier=None, before=Before.NOTHING, anchor=anchor, by=_MIGRATION)
-    return secret
+    return needed_secret(where, make=first is None)
 
 
 def seal_books(
     where: str | Path, *, anchor: str | Path | None, earlier: bytes | None = None, lost: bool = False
 ) -> Entry:
-    """Seal the books with the secret of today: older ones, or anew. Returned is the entry that says so.
+    """Seal the books anew with the secret of today. Returned is the entry that says so.
 
     `earlier` is the secret that they are sealed with; `lost` says that it is gone, and that the chain is to be believed as
     it is hashed. A secret of today that is missing beside a file is made.
     """
     noted = Anchor(anchor if Anchor(anchor).noted is not None else None)
     with closing(kept_store(where)) as store:
-        with store.transaction() as t:
-            first = entry_chain.entry_at(t, 1)
-        is_older = first is not None and first.seal is None and (noted.noted is None or noted.is_of_books_without_seals)
-        if earlier is None and not lost and not is_older:
+        if earlier is None and not lost:
             raise BadInput(
                 "These books are sealed already, or nothing is in them.",
                 next_step="If their secret was changed, give the earlier one; if it is lost, say so.",
             )
-        before = Before.ANOTHER_SECRET if earlier is not None else Before.LOST_SECRET if lost else Before.NOTHING
+        before = Before.ANOTHER_SECRET if earlier is not None else Before.LOST_SECRET
         secret = needed_secret(where)
         return seal_all(store, secret, earlier=earlier, before=before, anchor=noted, by=AT_HAND)

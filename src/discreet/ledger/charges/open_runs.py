@@ -29,12 +29,6 @@ class Run:
         """What a step takes of the budget, in units: nothing, if a step before has paid for it."""
         return 0 if paid is None else self._adaptive.units(paid)
 
-    def cost_in(self, step: Mapping[str, Any]) -> int:
-        """The same as the entry of a step has it; the first ones had the mechanism."""
-        if "cost" in step:
-            return int(step["cost"])
-        return self.cost_of(None if step["paid"] is None else mechanism_from_json(step["paid"]))
-
     def further(self, cost: int) -> Run:
         """With one more step, and what it cost."""
         return replace(self, steps=self.steps + 1, spent=self.spent + cost)

@@ -8,7 +8,6 @@ from typing import Any
 
 from discreet.errors import BadInput
 from discreet.ledger.chain.entries import canonical
-from discreet.ledger.chain.formats import FIRST
 from discreet.ledger.charges.open_runs import check_one_budget
 from discreet.ledger.charges.release_json import mechanism_to_json
 from discreet.mechanisms import Mechanism
@@ -33,7 +32,7 @@ class Request:
     name: str | None = None
     edges: str | None = None
     """The table of edges that the price is about, one by one; None where it is about people."""
-    format: int = FIRST
+    format: int = 1
     key: str = field(init=False)
     """What makes two queries the same: plan, data version, price and format."""
 
@@ -46,7 +45,7 @@ class Request:
             check_text(self.label, "A label", most=20_000)
         if self.name is not None:
             check_text(self.name, "The name of a release", most=200)
-        if type(self.format) is not int or self.format < FIRST:
+        if type(self.format) is not int or self.format < 1:
             raise BadInput("The format of a question is a whole number from 1 on.", next_step="Leave it out for 1.")
         if not self.releases:
             raise BadInput("A request needs a price.", next_step="Say which mechanisms it releases.")
@@ -58,7 +57,7 @@ class Request:
             "question": self.query,
             "releases": [mechanism_to_json(release) for release in self.releases],
         }
-        if self.format > FIRST:
+        if self.format > 1:
             priced["format"] = self.format
         return hashlib.sha256(canonical(priced).encode()).hexdigest()
 

@@ -136,7 +136,7 @@ def _stored(draft: Draft, query: str, number: int, run: Run | None) -> bytes | N
     facts = _sealed(draft.seals, text, seal) if seq == _WAITS else _written(draft, seq)
     if not _is_about(facts, query, number, stored):
         entry_chain.damaged(_NOT_STORED)
-    return stored[_SALT:] if "salted" in facts else stored
+    return stored[_SALT:]
 
 
 def _written(draft: Draft, seq: Any) -> Mapping[str, Any]:
@@ -159,13 +159,12 @@ def _sealed(seals: Seals, text: Any, seal: Any) -> Mapping[str, Any]:
 
 
 def is_about(entry: Entry, query: Any, number: Any, stored: bytes) -> bool:
-    """Whether an entry is the one of a stored step, with its salt; the first steps had none."""
+    """Whether an entry is the one of a stored step, with its salt."""
     return entry.kind == KIND and _is_about(entry.body, query, number, stored)
 
 
 def _is_about(facts: Mapping[str, Any], query: Any, number: Any, stored: bytes) -> bool:
-    hashed = "salted" if "salted" in facts else "sha256"
-    return {"question": query, "number": number, hashed: _hash(stored)}.items() <= facts.items()
+    return {"question": query, "number": number, "salted": _hash(stored)}.items() <= facts.items()
 
 
 def _hash(stored: bytes) -> str:

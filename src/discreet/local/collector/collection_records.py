@@ -18,33 +18,21 @@ from discreet.local.tasks.task import Task
 from discreet.local.tasks.task_rules import sound_task
 from discreet.store import Store, Transaction
 
-_SCHEMA = [
-    """
-    CREATE TABLE collection_tasks (
-        task TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, spec TEXT NOT NULL, life TEXT NOT NULL, state TEXT NOT NULL,
-        expires BIGINT);
-    CREATE TABLE collection_counts (
-        task TEXT PRIMARY KEY, number BIGINT NOT NULL, waiting BIGINT NOT NULL, waiting_bytes BIGINT NOT NULL,
-        tally_bytes BIGINT NOT NULL, slots BIGINT NOT NULL, shuffled BIGINT NOT NULL, least_crowd BIGINT NOT NULL);
-    CREATE TABLE collection_waiting (
-        task TEXT NOT NULL, number BIGINT NOT NULL, reports BIGINT NOT NULL, payload {blob} NOT NULL,
-        PRIMARY KEY (task, number));
-    CREATE TABLE collection_tallies (
-        task TEXT PRIMARY KEY, number BIGINT NOT NULL, reports BIGINT NOT NULL, tally {blob} NOT NULL);
-    CREATE TABLE collection_slots (
-        task TEXT NOT NULL, part BIGINT NOT NULL, used {blob} NOT NULL, PRIMARY KEY (task, part));
-    """,
-    # A tally that is appended to is kept in pieces.
-    """
-    ALTER TABLE collection_tallies RENAME TO collection_whole;
-    CREATE TABLE collection_tallies (
-        task TEXT NOT NULL, number BIGINT NOT NULL, reports BIGINT NOT NULL, tally {blob} NOT NULL,
-        PRIMARY KEY (task, number));
-    INSERT INTO collection_tallies SELECT task, number, reports, tally FROM collection_whole;
-    DROP TABLE collection_whole;
-    """,
-    "DROP TABLE collection_slots;",  # numbers that anybody could guess; tickets are known by their mark
-]
+_VERSION = 3
+_SCHEMA = """
+CREATE TABLE collection_tasks (
+    task TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, spec TEXT NOT NULL, life TEXT NOT NULL, state TEXT NOT NULL,
+    expires BIGINT);
+CREATE TABLE collection_counts (
+    task TEXT PRIMARY KEY, number BIGINT NOT NULL, waiting BIGINT NOT NULL, waiting_bytes BIGINT NOT NULL,
+    tally_bytes BIGINT NOT NULL, slots BIGINT NOT NULL, shuffled BIGINT NOT NULL, least_crowd BIGINT NOT NULL);
+CREATE TABLE collection_waiting (
+    task TEXT NOT NULL, number BIGINT NOT NULL, reports BIGINT NOT NULL, payload {blob} NOT NULL,
+    PRIMARY KEY (task, number));
+CREATE TABLE collection_tallies (
+    task TEXT NOT NULL, number BIGINT NOT NULL, reports BIGINT NOT NULL, tally {blob} NOT NULL,
+    PRIMARY KEY (task, number));
+"""
 _DATA = ("collection_counts", "collection_waiting", "collection_tallies")
 _MOST_DAYS = 36500
 
@@ -60,7 +48,7 @@ class Record(NamedTuple):
 
 def prepare(store: Store) -> None:
     """Make the tables, where they are missing."""
-    store.migrate("collections", _SCHEMA)
+    store.create_tables("collections", _SCHEMA, version=_VERSION)
 
 
 def publish(t: Transaction, task: Task, *, retention_days: int | None, now: float) -> None:

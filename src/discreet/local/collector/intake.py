@@ -20,33 +20,23 @@ from discreet.local.tasks.task import Task
 from discreet.store import Store, Transaction
 
 DAY = 86400
-_SCHEMA = [
-    """
-    CREATE TABLE intake_counts (
-        task TEXT PRIMARY KEY, day BIGINT NOT NULL, numbers BIGINT NOT NULL, messages BIGINT NOT NULL,
-        bytes BIGINT NOT NULL);
-    CREATE TABLE intake_numbers (
-        task TEXT NOT NULL, message {blob} NOT NULL, day BIGINT NOT NULL, PRIMARY KEY (task, message));
-    CREATE INDEX intake_numbers_by_day ON intake_numbers (task, day);
-    CREATE TABLE intake_senders (
-        task TEXT NOT NULL, sender {blob} NOT NULL, day BIGINT NOT NULL, reports BIGINT NOT NULL,
-        PRIMARY KEY (task, sender));
-    CREATE INDEX intake_senders_by_day ON intake_senders (task, day);
-    CREATE TABLE intake_batches (
-        task TEXT NOT NULL, shuffler {blob} NOT NULL, last {blob} NOT NULL, PRIMARY KEY (task, shuffler));
-    CREATE TABLE intake_refusals (
-        task TEXT NOT NULL, code TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (task, code));
-    """,
-    # Batches were numbered in order, and the last one was known: it may be on its way a second time.
-    """
-    CREATE TABLE intake_last AS SELECT task, CAST(shuffler || last AS {blob}) AS batch FROM intake_batches;
-    DROP TABLE intake_batches;
-    CREATE TABLE intake_batches (task TEXT NOT NULL, batch {blob} NOT NULL, PRIMARY KEY (task, batch));
-    INSERT INTO intake_batches SELECT task, batch FROM intake_last;
-    DROP TABLE intake_last;
-    """,
-    "CREATE TABLE intake_key (number BIGINT PRIMARY KEY, key {blob} NOT NULL);",
-]
+_VERSION = 3
+_SCHEMA = """
+CREATE TABLE intake_counts (
+    task TEXT PRIMARY KEY, day BIGINT NOT NULL, numbers BIGINT NOT NULL, messages BIGINT NOT NULL,
+    bytes BIGINT NOT NULL);
+CREATE TABLE intake_numbers (
+    task TEXT NOT NULL, message {blob} NOT NULL, day BIGINT NOT NULL, PRIMARY KEY (task, message));
+CREATE INDEX intake_numbers_by_day ON intake_numbers (task, day);
+CREATE TABLE intake_senders (
+    task TEXT NOT NULL, sender {blob} NOT NULL, day BIGINT NOT NULL, reports BIGINT NOT NULL,
+    PRIMARY KEY (task, sender));
+CREATE INDEX intake_senders_by_day ON intake_senders (task, day);
+CREATE TABLE intake_batches (task TEXT NOT NULL, batch {blob} NOT NULL, PRIMARY KEY (task, batch));
+CREATE TABLE intake_refusals (
+    task TEXT NOT NULL, code TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (task, code));
+CREATE TABLE intake_key (number BIGINT PRIMARY KEY, key {blob} NOT NULL);
+"""
 _NUMBERS_AHEAD = """
 UPDATE intake_numbers SET day = ? WHERE task = ? AND message IN (
     SELECT message FROM intake_numbers WHERE task = ? AND day > ? LIMIT 1000)
@@ -83,7 +73,7 @@ class Quota:
 
 def prepare(store: Store) -> None:
     """Make the tables, and the secret by which tickets of devices are known, where they are missing."""
-    store.migrate("intake", _SCHEMA)
+    store.create_tables("intake", _SCHEMA, version=_VERSION)
     with store.transaction() as t:
         t.run("INSERT INTO intake_key VALUES (1, ?) ON CONFLICT (number) DO NOTHING", os.urandom(32))
 
@@ -105,15 +95,9 @@ class Intake:
         self._day = int(now // DAY)
         self._refused: Counter[str] = Counter()
         rows = t.run("SELECT day, numbers, messages, bytes FROM intake_counts WHERE task = ?", task.id)
-        day, numbers, messages, size = map(int, rows[0]) if rows else (self._day, self._count(), 0, 0)
+        day, numbers, messages, size = map(int, rows[0]) if rows else (self._day, 0, 0, 0)
         self._messages, self._bytes = (messages, size) if day == self._day else (0, 0)
         self._numbers = numbers - self._forget()
-
-    def _count(self) -> int:
-        """How many numbers are kept, where nobody has counted."""
-        tables = ("intake_numbers", "intake_batches")
-        counts = [self._t.run(f"SELECT COUNT(*) FROM {table} WHERE task = ?", self._task.id) for table in tables]  # noqa: S608
-        return sum(int(rows[0][0]) for rows in counts)
 
     def _forget(self) -> int:
         """Drop some of what is old, whenever the door is used, so that nobody waits for all of it; how many numbers.

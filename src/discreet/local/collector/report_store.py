@@ -18,7 +18,6 @@ from discreet.local.collector.collection_records import Record
 from discreet.local.collector.collector import Collector
 from discreet.local.collector.intake import Quota
 from discreet.local.collector.message_counting import Counting, read_counts, write_counts
-from discreet.local.collector.moving import move_collections
 from discreet.local.collector.sender_limit import Allowances
 from discreet.local.collector.tallies import append_piece, read_tally, read_waiting, replace_tally
 from discreet.local.collector.tickets import MOST_NUMBERS
@@ -61,17 +60,14 @@ class CollectorBooks:
         collection_records.prepare(store)
 
     @classmethod
-    def open(cls, where: str, *, quota: Quota | None = None, earlier: str | None = None) -> CollectorBooks:
-        """Those at a path or a postgresql:// URL; `earlier` is a ledger that kept them in releases before."""
-        books = cls(open_store(where), quota=quota)
-        if earlier is not None:
-            move_collections(earlier, books._store, now=time.time())
-        return books
+    def open(cls, where: str, *, quota: Quota | None = None) -> CollectorBooks:
+        """Those at a path or a postgresql:// URL."""
+        return cls(open_store(where), quota=quota)
 
     @classmethod
     def of(cls, catalog: Catalog) -> CollectorBooks:
-        """Those that a catalog names, with its quotas; collections that are still in its ledger move there."""
-        return cls.open(catalog.reports, quota=Quota(**catalog.collector), earlier=catalog.ledger)
+        """Those that a catalog names, with its quotas."""
+        return cls.open(catalog.reports, quota=Quota(**catalog.collector))
 
     def close(self) -> None:
         """Let go of the database."""
@@ -83,7 +79,7 @@ class CollectorBooks:
             collection_records.publish(t, task, retention_days=retention_days, now=self._clock())
 
     def records(self) -> tuple[list[Record], list[str]]:
-        """All collections; and names of those whose task cannot be carried out, which an earlier release took."""
+        """All collections; and names of those whose task cannot be carried out."""
         with self._store.transaction() as t:
             collection_records.sweep(t, now=self._clock())
             return collection_records.all_of(t)

@@ -1192,7 +1192,7 @@ class FileStore(Store):
         raise ClientRefused(
             "bad-store",
             "This is no store of this client, or one with a second name (a hard link), so what it gave away is not sure.",
-            "Bring the store back from where it was kept, under one name; one of the client before has no epsilon in it.",
+            "Bring the store back from where it was kept, under one name.",
         )
 
     def write(self, book: Mapping[str, Any]) -> None:

@@ -31,30 +31,18 @@ from discreet.local.tasks.task import Task
 from discreet.local.tasks.task_rules import check_unlinkable
 from discreet.store import Store, Transaction
 
-_SCHEMA = [
-    """
-    CREATE TABLE shuffler_self (name {blob} NOT NULL, number BIGINT NOT NULL);
-    CREATE TABLE shuffler_waiting (
-        task TEXT NOT NULL, message {blob} NOT NULL, sender {blob} NOT NULL, payload {blob} NOT NULL,
-        PRIMARY KEY (task, message));
-    CREATE INDEX shuffler_senders ON shuffler_waiting (task, sender);
-    CREATE TABLE shuffler_batches (
-        number BIGINT PRIMARY KEY, task TEXT NOT NULL, crowd BIGINT NOT NULL, message {blob} NOT NULL);
-    """,
-    # Messages that waited before places were kept count as one place each.
-    """
-    DROP TABLE shuffler_self;
-    CREATE TABLE shuffler_key (key {blob} NOT NULL);
-    ALTER TABLE shuffler_waiting ADD COLUMN place {blob};
-    UPDATE shuffler_waiting SET place = sender;
-    """,
-    # What waits is counted, so that it has an end.
-    """
-    CREATE INDEX shuffler_places ON shuffler_waiting (task, place);
-    CREATE TABLE shuffler_counts (task TEXT PRIMARY KEY, waiting BIGINT NOT NULL, bytes BIGINT NOT NULL);
-    INSERT INTO shuffler_counts SELECT task, COUNT(*), SUM(LENGTH(payload)) FROM shuffler_waiting GROUP BY task;
-    """,
-]
+_VERSION = 3
+_SCHEMA = """
+CREATE TABLE shuffler_key (key {blob} NOT NULL);
+CREATE TABLE shuffler_waiting (
+    task TEXT NOT NULL, message {blob} NOT NULL, sender {blob} NOT NULL, payload {blob} NOT NULL, place {blob},
+    PRIMARY KEY (task, message));
+CREATE INDEX shuffler_senders ON shuffler_waiting (task, sender);
+CREATE INDEX shuffler_places ON shuffler_waiting (task, place);
+CREATE TABLE shuffler_counts (task TEXT PRIMARY KEY, waiting BIGINT NOT NULL, bytes BIGINT NOT NULL);
+CREATE TABLE shuffler_batches (
+    number BIGINT PRIMARY KEY, task TEXT NOT NULL, crowd BIGINT NOT NULL, message {blob} NOT NULL);
+"""
 _LONGEST_BATCH = 64_000
 """Bytes: what a collector reads in one piece."""
 _MOST_WAITING = 1_000_000
@@ -107,7 +95,7 @@ class ShufflerBooks:
         for task in tasks:
             check_unlinkable(task)
         intake.prepare(store)
-        store.migrate("shuffler", _SCHEMA)
+        store.create_tables("shuffler", _SCHEMA, version=_VERSION)
         with store.transaction() as t:
             if not t.run("SELECT 1 FROM shuffler_key"):
                 t.run("INSERT INTO shuffler_key VALUES (?)", os.urandom(32))

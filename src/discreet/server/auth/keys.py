@@ -7,11 +7,11 @@ door.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import json
 import math
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,7 +27,6 @@ from discreet.ledger.accounts.access_entries import KEY, REVOKE, USER, IssuedKey
 from discreet.ledger.accounts.account_rows import analyst_account, unknown
 from discreet.ledger.accounts.totals import RunningBooks
 from discreet.ledger.chain.entries import AT_HAND
-from discreet.ledger.chain.older_keys import proof_of
 from discreet.ledger.charges.requests import check_text
 from discreet.ledger.charges.unit_of_work import Draft
 from discreet.server.auth.roles import ROLES, Holder
@@ -39,10 +38,7 @@ _REMEMBERED = 0.1
 _LINK = "sign-in link"
 """Who makes the key of a session that began with the link on the owner's terminal."""
 _BOUND = "bound:"
-"""Before proofs that hang on the holder, the role and the day as well as on the key."""
-
-_SECRET = re.compile("[0-9a-f]{64}")
-"""No text with a bracket: what a bound proof hashes can never be shown as the secret of an unbound one."""
+"""Before a proof: it depends on the holder, the role and the day as well as on the key."""
 
 _Entries = Iterator[tuple[str, dict[str, Any]]]
 
@@ -158,8 +154,9 @@ class KeyBook:
         number, _, secret = key.removeprefix(PREFIX).partition("_")
         issued = self._known.access.keys.get(number)
         known = issued.proof if issued else _BOUND
-        fits = hmac.compare_digest(known, self._proof_for(issued, secret)) and key.startswith(PREFIX)
-        if fits and issued and _SECRET.fullmatch(secret):
+        facts = (issued.id, issued.name, issued.role, issued.expires) if issued else ("", "", "", "")
+        fits = hmac.compare_digest(known, self._proof(*facts, secret)) and key.startswith(PREFIX)
+        if fits and issued:
             return self._in_use(issued)
         raise _opens_nothing()
 
@@ -198,19 +195,11 @@ class KeyBook:
         body["proof"] = self._proof(number, name, role, expires, secret)
         return f"{PREFIX}{number}_{secret}", body
 
-    def _proof_for(self, issued: IssuedKey | None, secret: str) -> str:
-        """What the entry of a key must say, if this is its secret."""
-        if issued is None or issued.proof.startswith(_BOUND):
-            facts = ("", "", "", "") if issued is None else (issued.id, issued.name, issued.role, issued.expires)
-            return self._proof(*facts, secret)
-        return proof_of(self._keyed(secret))  # of an earlier release
-
     def _proof(self, number: str, name: str, role: str, expires: str, secret: str) -> str:
         """Bound to all that the entry says: who copies it into an entry of their own, for another role, opens nothing."""
-        return _BOUND + proof_of(self._keyed(json.dumps([number, name, role, expires, secret])))
-
-    def _keyed(self, secret: str) -> str:
-        return hmac.digest(self._secret, secret.encode(), "sha256").hex()
+        bound = json.dumps([number, name, role, expires, secret]).encode()
+        keyed = hmac.digest(self._secret, bound, "sha256").hex()
+        return _BOUND + hashlib.sha256(keyed.encode()).hexdigest()
 
     def _record(self, entries: Callable[[RunningBooks], _Entries], *, by: str) -> None:
         """Write what `entries` says of keys and users as they are at that moment."""

@@ -16,14 +16,13 @@ from discreet.errors import BadInput, UnknownSaved
 from discreet.server.auth.roles import Holder
 from discreet.store import Row, Store, Transaction
 
-_SCHEMA = [
-    """
-    CREATE TABLE saved_questions (
-        number TEXT PRIMARY KEY, owner INTEGER NOT NULL, analyst TEXT NOT NULL, name TEXT NOT NULL, question TEXT NOT NULL,
-        shared INTEGER NOT NULL, time TEXT NOT NULL);
-    CREATE INDEX saved_by_analyst ON saved_questions (analyst, time);
-    """
-]
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE saved_questions (
+    number TEXT PRIMARY KEY, owner INTEGER NOT NULL, analyst TEXT NOT NULL, name TEXT NOT NULL, question TEXT NOT NULL,
+    shared INTEGER NOT NULL, time TEXT NOT NULL);
+CREATE INDEX saved_by_analyst ON saved_questions (analyst, time);
+"""
 _COLUMNS = "number, owner, analyst, name, shared, time"
 _MINE = "analyst = ? AND owner = ?"
 _MOST_EACH, _MOST = 200, 10_000
@@ -60,7 +59,7 @@ class SavedQueries:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        store.migrate("saved", _SCHEMA)
+        store.create_tables("saved", _SCHEMA, version=_VERSION)
 
     def close(self) -> None:
         """Let go of the database."""
