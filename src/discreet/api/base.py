@@ -8,6 +8,7 @@ from typing import Any
 from discreet.api.requests.accounts import BudgetRequest, CardRequest, CatalogRequest, HistoryRequest
 from discreet.api.requests.ask import AskRequest
 from discreet.api.requests.base import Plan, Request, T
+from discreet.api.requests.compare import ComparePairRequest, ComparePriceRequest, CompareRequest
 from discreet.api.requests.releases import PublishRequest, ReleaseRequest, ReleasesRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.api.requests.tabulate import TabulateRequest
@@ -72,3 +73,6 @@ class Api(ABC):
     releases = verb(ReleasesRequest)
     release = verb(ReleaseRequest)
     publish = verb(PublishRequest)
+    compare = verb(CompareRequest)
+    compare_pair = verb(ComparePairRequest)
+    compare_price = verb(ComparePriceRequest)

@@ -12,7 +12,6 @@ from discreet.api.base import Api
 from discreet.api.context import Context
 from discreet.api.operations import ask
 from discreet.api.operations.bounds_estimate import bins_query, ends_of, to_be_bounded
-from discreet.api.operations.comparison import ComparesReal
 from discreet.api.operations.models import LearnsModels
 from discreet.api.operations.networks import AnswersGraphs
 from discreet.api.operations.sessions import OpensSessions
@@ -117,7 +116,6 @@ class Curator(
     LearnsModels,
     AnswersGraphs,
     OpensSessions,
-    ComparesReal,
     LocalApi,
 ):
     """Stands between a database and an analyst who may be hostile.

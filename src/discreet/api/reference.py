@@ -12,6 +12,7 @@ _JSON = {
     "int": "integer",
     "str": "string",
     "str | Table": "string",
+    "tuple[str, ...]": "list of strings",
     "Counts": "object of integers",
     "Marginals": "integer, or list of lists of strings",
     "Number": "number",

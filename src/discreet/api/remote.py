@@ -18,6 +18,7 @@ from discreet.api.request_json import address_of, request_to_json
 from discreet.api.requests.accounts import BudgetRequest, CardRequest, CatalogRequest, HistoryRequest
 from discreet.api.requests.ask import AskRequest
 from discreet.api.requests.base import Plan, Request, RunRequest
+from discreet.api.requests.compare import ComparePairRequest, ComparePriceRequest, CompareRequest
 from discreet.api.requests.releases import PublishRequest, ReleaseRequest, ReleasesRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.api.requests.tabulate import TabulateRequest
@@ -228,6 +229,10 @@ def _published(caller: Caller, request: PublishRequest) -> None:
         checked(response)
 
 
+def _posted(caller: Caller, request: Request[Any, Any]) -> dict[str, Any]:
+    return checked(caller.send(request.http_method, address_of(request), json=request_to_json(request)))
+
+
 def _got(read: Callable[[Mapping[str, Any]], Any]) -> Callable[[Caller, Any], Any]:
     """Read what is at an address."""
 
@@ -249,6 +254,9 @@ _READERS: dict[type[Request[Any, Any]], Callable[[Caller, Any], Any]] = {
     ReleasesRequest: _got(lambda facts: facts["releases"]),
     ReleaseRequest: _release,
     PublishRequest: _published,
+    CompareRequest: _posted,
+    ComparePairRequest: _posted,
+    ComparePriceRequest: _posted,
 }
 """How the response to each request is read."""
 _PLANS: dict[type[Request[Any, Any]], type[Any]] = {

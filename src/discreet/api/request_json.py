@@ -51,9 +51,14 @@ _TO_JSON: dict[str, Callable[[Any], Any]] = {
     "Prices": _prices,
     "Workload": _workload,
     "str | Table": str,
+    "tuple[str, ...]": list,
 }
 """By the name of a type; values of all other types are JSON already."""
-_FROM_JSON: dict[str, Callable[[Any], Any]] = {"Parameters": parameters_from_json, "Workload": _read_workload}
+_FROM_JSON: dict[str, Callable[[Any], Any]] = {
+    "Parameters": parameters_from_json,
+    "Workload": _read_workload,
+    "tuple[str, ...]": tuple,
+}
 
 
 def request_to_json(request: Request[Any, Any]) -> dict[str, Any]:

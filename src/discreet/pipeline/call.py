@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from discreet.ledger.chain.entries import AT_HAND
 from discreet.pipeline.time_padding import AT_ONCE, Departure
 from discreet.planning.answer_size import AnswerLimit
 
@@ -31,6 +32,8 @@ class Call:
     """Whose account is charged beside the dataset's; None for the data owner."""
     request_id: str | None = None
     """Name of the call: repeated under it, it is charged once."""
+    actor: str = AT_HAND
+    """Who makes the call, as the ledger records the actions of an owner."""
     waits_as: str | None = None
     """Who waits for a slot to plan in, if it is not the analyst."""
     on_step: Callable[[str], None] = _ignore

@@ -19,7 +19,7 @@ def run(request: ReleasesRequest | ReleaseRequest | PublishRequest, context: Con
             return load_release(request.name, context)
     if context.analyst is not None:
         raise Forbidden("Only the data owner publishes a release.", next_step="Ask the owner to publish it.")
-    return context.ledger.publish(request.name, analyst=request.given_by)
+    return context.ledger.publish(request.name, analyst=request.given_by, by=context.call.actor)
 
 
 def load_release(name: str, context: Context) -> RunRelease:

@@ -19,6 +19,7 @@ _ANNOTATIONS: dict[str, Any] = {
     "int": int,
     "str": str,
     "str | Table": str,
+    "tuple[str, ...]": list[str],
     "Counts": dict[str, int],
     "Marginals": _MARGINALS,
     "Parameters": dict[str, Parameter] | list[Parameter],
