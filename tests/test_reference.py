@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from discreet import catalog
+from discreet.algebra.registry import every_function
 from tools.reference import http, modules
 from tools.reference.pages import FOLDER, MARKED, generated, generated_pages
+from tools.reference.sql_functions import function_list
 from tools.reference.verbs import all_requests
 
 PAGES = generated_pages()
@@ -25,6 +27,8 @@ def _arguments(what):
 
 
 def test_the_list_of_functions_is_the_registrys():
+    header = 2
+    assert len(function_list()) == header + len(list(every_function()))
     assert "COALESCE" in (FOLDER / "sql-functions.md").read_text()
 
 
