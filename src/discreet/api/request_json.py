@@ -79,8 +79,8 @@ def address_of(request: Request[Any, Any]) -> str:
 
 def request_from_json(kind: type[AnyRequest], data: Mapping[str, Any], **more: Any) -> AnyRequest:
     """The request again; `more` is what JSON does not carry."""
-    readers = {each.name: _FROM_JSON.get(each.type, _itself) for each in body_params(kind)}
-    return kind(**{name: readers[name](value) for name, value in data.items()}, **more)
+    types = {each.name: each.type for each in body_params(kind)}
+    return kind(**{name: _FROM_JSON.get(types[name], _itself)(value) for name, value in data.items()}, **more)
 
 
 def _itself(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, MISSING, Field, dataclass, field, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, dataclass_transform
 
 from discreet.errors import BadInput, TooLarge
@@ -97,15 +98,25 @@ class Param:
 
 def params(kind: type[Request[Any, Any]], *, where: str = PYTHON) -> tuple[Param, ...]:
     """The parameters of a request in one interface: positional ones, then its own, then those that it shares with others."""
+    return _params(cast(Any, kind), where)
+
+
+@cache
+def _params(kind: Any, where: str) -> tuple[Param, ...]:
     own = kind.__annotations__
     declared = [_param(each) for each in fields(kind)]
-    ordered = sorted(declared, key=lambda each: (not each.is_positional, each.name not in own, each.where == (PYTHON,)))
-    return tuple(each for each in ordered if where in each.where)
+    declared.sort(key=lambda each: (not each.is_positional, each.name not in own, each.where == (PYTHON,)))
+    return tuple(each for each in declared if where in each.where)
 
 
 def body_params(kind: type[Request[Any, Any]]) -> tuple[Param, ...]:
     """The parameters that JSON carries: those that are not part of the address."""
-    return tuple(each for each in params(kind, where=HTTP) if f"{{{each.name}}}" not in kind.http_path)
+    return _body_params(cast(Any, kind))
+
+
+@cache
+def _body_params(kind: Any) -> tuple[Param, ...]:
+    return tuple(each for each in _params(kind, HTTP) if f"{{{each.name}}}" not in kind.http_path)
 
 
 def _param(declared: Field[Any]) -> Param:
