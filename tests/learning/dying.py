@@ -8,7 +8,7 @@ from discreet.learning import DecisionTree, FiniteClass, KMeans, LogisticRegress
 from discreet.learning.data.hypotheses import stumps
 from tests.synthetic.dying import die_one_after_another
 
-ASKED = {"rho": 0.05, "name": "sick", "analyst": "alice"}
+ASKED = {"rho": 0.05, "name": "sick"}
 MODELS = {
     "logistic": LogisticRegression(target="sex", features=[Number("age", bins=5), "ward"], passes=2),
     "tree": DecisionTree(target="sex", features=["age", "ward"], depth=3),
@@ -21,7 +21,7 @@ LOOKS = {"logistic": 3, "tree": 4, "bayes": 2, "moments": 1, "clusters": 1, "fin
 
 
 def learn(kind, curator):
-    return curator.learn(MODELS[kind], "visits", **ASKED)
+    return curator.as_analyst("alice").learn(MODELS[kind], "visits", **ASKED)
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def planted_frame():
 def test_planted_values_are_in_no_log_progress_error_model_or_book(caplog, tmp_path, monkeypatch):
     caplog.set_level(logging.DEBUG)
     told, plain = [], CodedRows._totals
-    asking = Call(on_step=told.append, on_look=told.append)
+    call = Call(on_step=told.append, on_look=told.append)
     model = LogisticRegression(target="died", features=["age", "ward", Number("cost", bins=5)], passes=3)
 
     def fails(*given):
@@ -86,10 +86,10 @@ def test_planted_values_are_in_no_log_progress_error_model_or_book(caplog, tmp_p
             curator.learn(model, "visits", rho=0.1, name="m")
         spent = curator.budget()
         monkeypatch.setattr(CodedRows, "_totals", plain)
-        learned = curator.learn(model, "visits", rho=0.1, name="m", asking=asking)
+        learned = curator.with_call(call).learn(model, "visits", rho=0.1, name="m")
         assert curator.budget() == spent  # it was paid for when it failed, and a retry answers
         assert told == ["planned", "paid", 1, 2, 3, 4]  # the number of the look, and nothing else
-        checked = curator.evaluate(learned, "visits", rho=0.1, asking=asking)
+        checked = curator.with_call(call).evaluate(learned, "visits", rho=0.1)
         with pytest.raises(DiscreetError) as refused:
             curator.learn(NaiveBayes(target="died", features=["note"]), "visits", rho=0.1)
         curator.release("m").save(tmp_path / "m")

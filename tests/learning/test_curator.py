@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.api.opening import open_curator
+from discreet.api.requests.learn import LearnRequest
 from discreet.catalog import parse_catalog
 from discreet.errors import BadInput, BudgetExceeded, NeedsDelta, NeedsValues, ScaleOutOfRange, TooLarge, UnknownName
 from discreet.learning import (
@@ -81,7 +82,7 @@ MODELS = [
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_a_model_is_charged_once_and_the_same_again_is_free_and_byte_equal(model):
     with a_curator() as curator:
-        learned = curator.learn(model, "visits", rho=0.5, name="m", analyst=None)
+        learned = curator.learn(model, "visits", rho=0.5, name="m")
         spent = curator.budget()
         again = curator.learn(model, "visits", rho=0.5)
         assert again.replayed
@@ -116,7 +117,7 @@ def test_a_select_that_stays_rows_is_a_source_and_a_persons_rows_multiply_the_no
         source = "SELECT age, died FROM visits WHERE age < :most"
         plans = [c.plan_learning(model, source, rho=0.1, parameters={"most": 50}) for c in (one, three)]
         assert plans[1].rows_per_person == 3
-        assert plans[1].looks[0].within == pytest.approx(3 * plans[0].looks[0].within, rel=0.1)
+        assert plans[1].measurements[0].within == pytest.approx(3 * plans[0].measurements[0].within, rel=0.1)
         assert one.learn(model, source, rho=0.1, parameters={"most": 50}).classes_.tolist() == [False, True]
         assert three.budget()[0].spent.epsilon == 0
 
@@ -283,8 +284,8 @@ def test_numbers_of_any_size_and_classes_of_any_length_are_learned_or_refused_be
     with a_curator(far) as curator:
         wanted = FiniteClass(target="died", features=["age"], hypotheses=few)
         assert curator.learn(wanted, "visits", epsilon=1).name in {"age >= 0", "age < 0", "age >= 1e+15", "age < 1e+15"}
-        larger = curator.learned_release(
-            FiniteClass(target="died", features=["age"], hypotheses=many), "visits", epsilon=1
+        larger = curator.outcome(
+            LearnRequest(FiniteClass(target="died", features=["age"], hypotheses=many), "visits", epsilon=1)
         )
         assert "numbers" not in larger.details  # so many are written down by whoever wants them
         before = curator.budget()
@@ -318,22 +319,22 @@ def test_a_plan_draws_nothing_solves_nothing_and_reads_nothing(monkeypatch):
         before = curator.budget()
         for model in MODELS:
             plan = curator.plan_learning(model, "visits", epsilon=1)
-            assert all(look.norm > 0 and look.within > 0 and look.numbers > 0 for look in plan.looks)
+            assert all(look.norm > 0 and look.within > 0 and look.numbers > 0 for look in plan.measurements)
         for decider in decided:
-            assert curator.plan_decider(decider, "visits", epsilon=1).looks[0].what == "confusion"
+            assert curator.plan_evaluation(decider, "visits", epsilon=1).measurements[0].what == "confusion"
         assert curator.budget() == before
 
 
 def test_the_noise_of_a_plan_is_what_one_person_can_move():
     """In rows, of columns that are scaled: the norms of the proofs."""
     with a_curator(most=3) as curator:
-        products, *passes = curator.plan_learning(MODELS[0], "visits", rho=0.1).looks
+        products, *passes = curator.plan_learning(MODELS[0], "visits", rho=0.1).measurements
         assert len(passes) == 10
         assert products.norm == pytest.approx(
             3 * 5**0.5, rel=1e-6
         )  # a number and a column of cells: 3 pairs, 2 squares
         assert {round(each.norm, 6) for each in passes} == {round(3 * 3**0.5, 6)}  # no residual is above 1
-        (table,) = curator.plan_learning(KMeans(features=["age"]), "visits", rho=0.1).looks
+        (table,) = curator.plan_learning(KMeans(features=["age"]), "visits", rho=0.1).measurements
         assert table.norm == 3
 
 
@@ -342,7 +343,7 @@ def test_a_model_that_would_take_too_long_or_too_much_memory_is_refused_before_i
     with a_curator() as curator:
         model = LogisticRegression(target="died", features=["age", "ward", Number("cost", bins=9)])
         plan = curator.plan_learning(model, "visits", rho=0.1)
-        numbers = sum(look.numbers for look in plan.looks)
+        numbers = sum(look.numbers for look in plan.measurements)
         columns = 1 + 3 + 3 + 10 * 3  # how many rows; a number by all columns; tables of two columns of cells; passes
         exactly = {"MOST_COLUMNS": columns, "MOST_NUMBERS": numbers}[bound]
         monkeypatch.setattr(f"discreet.learning.runs.model_affordability.{bound}", exactly)

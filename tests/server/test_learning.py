@@ -99,11 +99,11 @@ def test_a_model_is_planned_learned_found_and_the_same_wherever_it_is_asked_for(
     name = called(model)
     plan = face.plan_learning(model, ROWS, rho=0.05, parameters=LEAST)
     assert plan.rho == 0.05
-    assert all(look.numbers >= 1 and look.within > 0 and look.norm > 0 for look in plan.looks)
+    assert all(look.numbers >= 1 and look.within > 0 and look.norm > 0 for look in plan.measurements)
     learned = face.learn(model, ROWS, rho=0.05, name=name, parameters=LEAST)
     assert type(learned) is type(model)
-    assert [look.what for look in plan.looks] == [step.kind for step in learned.transcript.steps]
-    assert [look.numbers for look in plan.looks] == [step.outcome.size for step in learned.transcript.steps]
+    assert [look.what for look in plan.measurements] == [step.kind for step in learned.transcript.steps]
+    assert [look.numbers for look in plan.measurements] == [step.outcome.size for step in learned.transcript.steps]
     assert learned.receipt
     before = face.budget()
     again = face.learn(model, ROWS, rho=0.05, name=name, parameters=LEAST)
@@ -137,7 +137,7 @@ def test_moments_give_a_line_for_every_column_and_components_for_one_price(face,
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=called)
 def test_an_evaluation_is_planned_made_found_and_the_same_wherever_it_is_asked_for(face, drawn, model):
     learned = face.learn(model, ROWS, rho=0.05, parameters=LEAST)
-    (look,) = face.plan_evaluation(learned, ROWS, epsilon=1, parameters=LEAST).looks
+    (look,) = face.plan_evaluation(learned, ROWS, epsilon=1, parameters=LEAST).measurements
     assert (look.what, look.numbers, look.norm) == ("confusion", 4, 1)
     name = f"test of {called(model)}"
     made = face.evaluate(learned, ROWS, epsilon=1, name=name, parameters=LEAST)
@@ -183,7 +183,7 @@ def test_what_is_refused_near_is_refused_far_by_the_same_name_and_costs_nothing(
 def test_a_model_is_told_as_it_happens_but_for_its_passes_and_paid_for_once(server):
     before = spent(server)
     plan = send(server, {**WANTED, "dry": True}).json()
-    assert [look["what"] for look in plan["looks"]] == ["products", "pass", "pass", "pass"]
+    assert [look["what"] for look in plan["measurements"]] == ["products", "pass", "pass", "pass"]
     assert (plan["rho"], set(plan["charged"]), spent(server)) == (0.01, {"dataset", "alice"}, before)
     lines = send(server, WANTED, Accept="application/x-ndjson", **{"Idempotency-Key": "one"}).text.splitlines()
     states = [json.loads(line)["state"] for line in lines[:-1]]
@@ -264,12 +264,12 @@ def test_decisions_that_do_not_fit_are_refused_before_anything_is_paid_for(serve
         {**splits, "splits": [[split], [split]]},
         {**splits, "splits": []},
     ):
-        body = {"source": "patients", "rho": 0.01, "decider": decided}
+        body = {"source": "patients", "rho": 0.01, "model": decided}
         for told in (body, {**body, "dry": True}):
             refused = send(server, told, to="evaluate")
             assert (refused.status_code, refused.json()["error"]["code"]) in {(422, "bad-input"), (422, "unknown-name")}
     assert spent(server) == before
-    made = send(server, {"source": "patients", "rho": 0.01, "decider": splits}, to="evaluate").json()
+    made = send(server, {"source": "patients", "rho": 0.01, "model": splits}, to="evaluate").json()
     assert (made["kind"], np.array(made["matrix"]).shape, made["classes"]) == ("evaluate", (2, 2), ["F", "M"])
     assert 0 <= made["accuracy"]["value"] <= 1
     assert made["accuracy"]["within"] > 0

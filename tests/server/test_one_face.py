@@ -11,7 +11,6 @@ import pytest
 import discreet
 from discreet.accounting import open_filter
 from discreet.api import base
-from discreet.api.faces.models import LearningFace
 from discreet.api.faces.networks import GraphsFace
 from discreet.api.faces.sessions import SessionsFace
 from discreet.api.local import Curator
@@ -28,12 +27,7 @@ from discreet.results.ledger_views import renewal_of
 from tests.opening import open_curator
 from tests.server.conftest import free_port
 
-FACES = {
-    name: kind
-    for kind in (base.Api, LearningFace, SessionsFace, GraphsFace)
-    for name in vars(kind)
-    if not name.startswith("_")
-}
+FACES = {name: kind for kind in (base.Api, SessionsFace, GraphsFace) for name in vars(kind) if not name.startswith("_")}
 METHODS = list(FACES)
 SURFACE = [name for name in vars(Shown) if not name.startswith("_") or name == "_repr_html_"]
 NEAR_ONLY = {"analyst", "asking", "label"}
@@ -68,6 +62,8 @@ def test_the_face_is_what_an_analyst_can_do():
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", [Curator, RemoteCurator])
 def test_each_method_has_the_parameters_and_types_of_the_face(kind, method):
+    if getattr(kind, method) is getattr(FACES[method], method):
+        return  # defined once, for both
     assert parameters(kind, method) == parameters(FACES[method], method)
     assert hints(kind, method) == hints(FACES[method], method)
     promised, given = returned(FACES[method], method), returned(kind, method)

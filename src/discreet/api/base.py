@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.api.requests.accounts import BudgetRequest, CardRequest, CatalogRequest, HistoryRequest
 from discreet.api.requests.ask import AskRequest
 from discreet.api.requests.base import Plan, Request, T
 from discreet.api.requests.compare import ComparePairRequest, ComparePriceRequest, CompareRequest
+from discreet.api.requests.evaluate import EvaluateRequest
+from discreet.api.requests.learn import LearnRequest
 from discreet.api.requests.releases import PublishRequest, ReleaseRequest, ReleasesRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.api.requests.tabulate import TabulateRequest
 from discreet.api.requests.watch import WatchRequest
 from discreet.api.verbs import name_verbs, plan_verb, verb
 from discreet.sql.builder import Table
+
+if TYPE_CHECKING:
+    from discreet.learning.data.features import Feature
+    from discreet.learning.models.product_moments import Moments
 
 
 @name_verbs
@@ -66,6 +72,29 @@ class Api(ABC):
         TabulateRequest,
         "Say what `tabulate` would measure, how exact it would be and what it would cost. Spends nothing.",
     )
+    learn = verb(LearnRequest)
+    plan_learning = plan_verb(
+        LearnRequest, "Say what `learn` would measure, how exactly, and what it would cost. Spends nothing."
+    )
+    evaluate = verb(EvaluateRequest)
+    plan_evaluation = plan_verb(
+        EvaluateRequest, "Say what `evaluate` would count, how exactly, and what it would cost. Spends nothing."
+    )
+
+    def moments(self, source: str | Table, *columns: Feature, **options: Any) -> Moments:
+        """Learn the number of rows, the sums of columns and the sums of their products, in one run.
+
+        `LinearRegression.from_moments` for any of the columns and `PCA.from_moments` follow from it at no cost.
+
+        Args:
+            source: Table name, or a SELECT that returns protected rows.
+            *columns: Column names; `Number("age", bins=16)` and `Category("ward")` say how a column is read.
+            **options: The other parameters of `learn`, such as `epsilon` and `name`.
+        """
+        from discreet.learning.models.product_moments import Moments  # noqa: PLC0415  heavy
+
+        return self.learn(Moments(features=columns), source, **options)
+
     budget = verb(BudgetRequest)
     history = verb(HistoryRequest)
     catalog = verb(CatalogRequest)

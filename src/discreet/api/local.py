@@ -12,7 +12,6 @@ from discreet.api.base import Api
 from discreet.api.context import Context
 from discreet.api.operations import ask
 from discreet.api.operations.bounds_estimate import bins_query, ends_of, to_be_bounded
-from discreet.api.operations.models import LearnsModels
 from discreet.api.operations.networks import AnswersGraphs
 from discreet.api.operations.sessions import OpensSessions
 from discreet.api.requests.ask import AskRequest
@@ -113,7 +112,6 @@ def _operation(request: Request[Any, Any]) -> ModuleType:
 
 
 class Curator(
-    LearnsModels,
     AnswersGraphs,
     OpensSessions,
     LocalApi,

@@ -57,3 +57,22 @@ class TablesPlan(RunPlan):
     typical_error: float
     """The root of the expected squared error of a query, on average over the workload."""
     tables: tuple[PlannedQueries, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedMeasurement:
+    """One measurement for a model, before it is taken."""
+
+    what: str
+    numbers: int
+    norm: float
+    """How far one person can move all numbers together: in rows, of columns that are scaled from -1 to 1."""
+    within: float
+    """Half-width of each number's 95 % interval, in the same unit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningPlan(RunPlan):
+    """What a model or an evaluation would measure, how exactly, and what it would cost. Nothing was spent or read."""
+
+    measurements: tuple[PlannedMeasurement, ...]

@@ -8,17 +8,18 @@ from typing import Any, Self, Unpack
 import httpx
 
 from discreet.api.base import Api
-from discreet.api.faces.models import Kind, LearningFace, LearningOptions, LearningPlan
 from discreet.api.faces.networks import GraphsFace, unknown_graph
 from discreet.api.faces.sessions import SessionPlan, SessionsFace
 from discreet.api.http_client import Caller, checked, named, run_body
-from discreet.api.plans import SynthesisPlan, TablesPlan
+from discreet.api.plans import LearningPlan, SynthesisPlan, TablesPlan
 from discreet.api.remote_results import RemoteAnswer, RemoteGraph, RemoteSession, RemoteWatch
 from discreet.api.request_json import address_of, request_to_json
 from discreet.api.requests.accounts import BudgetRequest, CardRequest, CatalogRequest, HistoryRequest
 from discreet.api.requests.ask import AskRequest
 from discreet.api.requests.base import Plan, Request, RunRequest
 from discreet.api.requests.compare import ComparePairRequest, ComparePriceRequest, CompareRequest
+from discreet.api.requests.evaluate import EvaluateRequest
+from discreet.api.requests.learn import LearnRequest
 from discreet.api.requests.releases import PublishRequest, ReleaseRequest, ReleasesRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.api.requests.tabulate import TabulateRequest
@@ -27,13 +28,8 @@ from discreet.core.json_codec import from_json
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput
-from discreet.learning.data.features import Feature
-from discreet.learning.models.classifier import Classifier
-from discreet.learning.models.learned_model import Model
-from discreet.learning.models.product_moments import Moments
-from discreet.learning.runs.deciders import Decider
 from discreet.learning.runs.evaluation import Evaluation
-from discreet.learning.runs.model_json import decider_to_json, model_to_json
+from discreet.learning.runs.model_release import ModelRelease
 from discreet.measurement.run_release import RunRelease
 from discreet.results.models import (
     Balance,
@@ -50,7 +46,7 @@ from discreet.workloads.releases.regional import RegionalRelease
 from discreet.workloads.releases.tabulation import TabulatedRelease
 
 
-class RemoteCurator(Api, LearningFace, GraphsFace, SessionsFace):
+class RemoteCurator(Api, GraphsFace, SessionsFace):
     """The interface over HTTP: the same calls as on a local curator, for the account of the key.
 
     Args:
@@ -111,54 +107,6 @@ class RemoteCurator(Api, LearningFace, GraphsFace, SessionsFace):
         """What `session` would cost and promise, or its refusal. Spends nothing."""
         body = {**_session_body(source, queries, wanted), "dry": True}
         return from_json(SessionPlan, checked(self.server.send("POST", "/v1/sessions", json=body)))
-
-    def learn(
-        self,
-        model: Kind,
-        source: str | Table,
-        *,
-        name: str | None = None,
-        request_id: str | None = None,
-        **price: Unpack[LearningOptions],
-    ) -> Kind:
-        """Learn a model from a table, or from a SELECT that yields people's rows: all of it is charged once before the first look."""
-        body = run_body(source, {**price, "model": model_to_json(model), "name": name})
-        saved = self.server.saved("POST", "/v1/learn", json=body, headers=named(request_id))
-        return model.learned_from(saved["stored"], receipt=saved["receipt"], replayed=saved["replayed"])
-
-    def plan_learning(self, model: Model, source: str | Table, **price: Unpack[LearningOptions]) -> LearningPlan:
-        """What `learn` would look at and cost, or its refusal. Spends nothing."""
-        body = run_body(source, {**price, "model": model_to_json(model), "dry": True})
-        return from_json(LearningPlan, checked(self.server.send("POST", "/v1/learn", json=body)))
-
-    def moments(
-        self,
-        source: str | Table,
-        *columns: Feature,
-        name: str | None = None,
-        request_id: str | None = None,
-        **price: Unpack[LearningOptions],
-    ) -> Moments:
-        """How many rows there are, the sums of columns and of their products, in one release, from which lines and components follow for free."""
-        return self.learn(Moments(features=columns), source, name=name, request_id=request_id, **price)
-
-    def evaluate(
-        self,
-        model: Classifier,
-        source: str | Table,
-        *,
-        name: str | None = None,
-        request_id: str | None = None,
-        **price: Unpack[LearningOptions],
-    ) -> Evaluation:
-        """How well a model that was learned decides about people's rows: a noisy table of decided and true classes, paid for once."""
-        body = run_body(source, {**price, "decider": decider_to_json(Decider.of(model)), "name": name})
-        return Evaluation(**self.server.saved("POST", "/v1/evaluate", json=body, headers=named(request_id)))
-
-    def plan_evaluation(self, model: Classifier, source: str | Table, **price: Unpack[LearningOptions]) -> LearningPlan:
-        """What `evaluate` would count, how exactly, and what it would cost, or its refusal. Spends nothing."""
-        body = run_body(source, {**price, "decider": decider_to_json(Decider.of(model)), "dry": True})
-        return from_json(LearningPlan, checked(self.server.send("POST", "/v1/evaluate", json=body)))
 
     def graph(self, name: str) -> RemoteGraph:
         """A network of the catalog, to be asked about: `graph("friends").triangles(epsilon=1)`."""
@@ -247,6 +195,8 @@ _READERS: dict[type[Request[Any, Any]], Callable[[Caller, Any], Any]] = {
     WatchRequest: _watch,
     SynthesizeRequest: _release_as(SyntheticRelease),
     TabulateRequest: _tables,
+    LearnRequest: _release_as(ModelRelease),
+    EvaluateRequest: _release_as(Evaluation),
     BudgetRequest: _got(lambda facts: [from_json(Balance, each) for each in facts["accounts"]]),
     HistoryRequest: _got(lambda facts: [from_json(PastRelease, each) for each in facts["queries"]]),
     CatalogRequest: _got(lambda facts: from_json(CatalogFacts, facts)),
@@ -263,6 +213,8 @@ _PLANS: dict[type[Request[Any, Any]], type[Any]] = {
     AskRequest: Explanation,
     SynthesizeRequest: SynthesisPlan,
     TabulateRequest: TablesPlan,
+    LearnRequest: LearningPlan,
+    EvaluateRequest: LearningPlan,
 }
 """What the plan of each request is."""
 

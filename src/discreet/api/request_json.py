@@ -43,7 +43,34 @@ def _read_workload(terms: Any) -> Any:
     return workload_from_json(terms)
 
 
+def _model(value: Any) -> dict[str, Any]:
+    from discreet.learning.runs.model_json import model_to_json  # noqa: PLC0415  heavy
+
+    return model_to_json(value)
+
+
+def _read_model(data: Any) -> Any:
+    from discreet.learning.runs.model_json import model_from_json  # noqa: PLC0415  heavy
+
+    return model_from_json(data)
+
+
+def _decider(value: Any) -> dict[str, Any]:
+    from discreet.learning.runs.deciders import Decider  # noqa: PLC0415  heavy
+    from discreet.learning.runs.model_json import decider_to_json  # noqa: PLC0415  heavy
+
+    return decider_to_json(Decider.of(value))
+
+
+def _read_decider(data: Any) -> Any:
+    from discreet.learning.runs.model_json import decider_from_json  # noqa: PLC0415  heavy
+
+    return decider_from_json(data)
+
+
 _TO_JSON: dict[str, Callable[[Any], Any]] = {
+    "AnyModel": _model,
+    "Classifier | Decider": _decider,
     "Counts": dict,
     "Marginals": _marginals,
     "Number": _number,
@@ -55,6 +82,8 @@ _TO_JSON: dict[str, Callable[[Any], Any]] = {
 }
 """By the name of a type; values of all other types are JSON already."""
 _FROM_JSON: dict[str, Callable[[Any], Any]] = {
+    "AnyModel": _read_model,
+    "Classifier | Decider": _read_decider,
     "Parameters": parameters_from_json,
     "Workload": _read_workload,
     "tuple[str, ...]": tuple,

@@ -1,28 +1,22 @@
-"""`discreet learn` and `discreet evaluate`: models of people's rows, what they look at and cost before they are paid, every number with its ±."""
+"""`discreet learn` and `discreet evaluate`: models of protected rows and their plans, every number with its ±."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from discreet.api.faces.models import LearningPlan
 from discreet.api.opening import open_curator
+from discreet.api.plans import LearningPlan
+from discreet.api.requests.evaluate import EvaluateRequest
+from discreet.api.requests.learn import LearnRequest
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json
 from discreet.cli.terminal.read_progress import tell_reading
-from discreet.cli.terminal.run_commands import (
-    Delta,
-    DryRun,
-    Epsilon,
-    Name,
-    Rho,
-    Source,
-    looking_on,
-    show_plan,
-    tell_made,
-)
+from discreet.cli.terminal.request_options import with_options_of
+from discreet.cli.terminal.run_commands import DryRun, looking_on, show_plan, tell_made
 from discreet.core.number_format import CONFIDENCE, amount
 from discreet.errors import BadInput, BadRelease
 from discreet.learning import (
@@ -62,65 +56,54 @@ Target = Annotated[str | None, typer.Option("--target", help="The column to pred
 Count = Annotated[
     int | None, typer.Option("--count", min=1, help="Passes, depth, clusters or components; as usual if left out.")
 ]
-Learned = Annotated[str, typer.Argument(help="The name that a model was learned under.")]
 
 
+@with_options_of(LearnRequest, without=("model",))
 def learn(
-    source: Source,
+    options: Mapping[str, Any],
     *,
     model: ModelName,
     feature: Features = None,
     target: Target = None,
     count: Count = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    name: Name = None,
     dry_run: DryRun = False,
     analyst: AnalystOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn a model of people's rows: pays once before the first look, goes on where a crash left it, and is free when it is asked for again."""
-    wanted = _model(model, [_feature(text) for text in feature or []], target, count)
-    price: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    """Learn a model of protected rows. The run is charged once; the same command resumes it after a crash, and repeats it at no cost."""
+    request = LearnRequest(_model(model, [_feature(text) for text in feature or []], target, count), **options)
     with open_curator(config, tell=tell_reading) as curator:
         if dry_run:
-            _show(curator.plan_learning(wanted, source, analyst=analyst, **price), as_json=as_json)
+            _show(curator.as_analyst(analyst).plan(request), as_json=as_json)
             return
         with looking_on() as on_look:
-            asking = Call(on_look=on_look)
-            learned = curator.learn(wanted, source, name=name, analyst=analyst, asking=asking, **price)
-    release = ModelRelease.of(learned, name=name)
+            learned = curator.with_call(Call(analyst=analyst, on_look=on_look)).execute(request)
+    release = ModelRelease.of(learned, name=request.name)
     _tell(release, f"{type(learned).__name__} of {len(learned.learned):,} numbers", learned.card(), as_json=as_json)
 
 
+@with_options_of(EvaluateRequest)
 def evaluate(
-    model: Learned,
-    source: Source,
+    options: Mapping[str, Any],
     *,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    name: Name = None,
     dry_run: DryRun = False,
     analyst: AnalystOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Count how often a model of classes is right about people's rows, with noise: pays once, and is free when it is asked for again."""
-    price: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    """Count how often a classifier is right about protected rows, with noise. The run is charged once; the same command repeats it at no cost."""
     with open_curator(config, tell=tell_reading) as curator:
-        release = curator.as_analyst(analyst).release(model)
+        caller, name = curator.as_analyst(analyst), options["model"]
+        release = caller.release(name)
         if not isinstance(release, ModelRelease) or not isinstance(release.model, Classifier):
-            raise BadRelease(
-                "This release is no model of classes.", next_step="Name one: `discreet releases` lists them."
-            )
+            raise BadRelease("This release is not a classifier.", next_step="Name one: `discreet releases` lists them.")
+        request = EvaluateRequest(**{**options, "model": release.model})
         if dry_run:
-            _show(curator.plan_evaluation(release.model, source, analyst=analyst, **price), as_json=as_json)
+            _show(caller.plan(request), as_json=as_json)
             return
-        found = curator.evaluate(release.model, source, name=name, analyst=analyst, **price)
-    _tell(found, f"{model} is right about {100 * found.accuracy.value:.3g} % of rows", found.card(), as_json=as_json)
+        found = caller.execute(request)
+    _tell(found, f"{name} is right about {100 * found.accuracy.value:.3g} % of rows", found.card(), as_json=as_json)
 
 
 def _model(kind: str, features: list[Feature], target: str | None, count: int | None) -> Model:
@@ -151,9 +134,9 @@ def _show(plan: LearningPlan, *, as_json: bool) -> None:
     show_plan(
         plan,
         {
-            "looks": [
-                f"{look.what}: {look.numbers:,} numbers, each ± {amount(look.within)}; a person moves them by at most {amount(look.norm)}"
-                for look in plan.looks
+            "measured": [
+                f"{each.what}: {each.numbers:,} numbers, each ± {amount(each.within)}; a person moves them by at most {amount(each.norm)}"
+                for each in plan.measurements
             ]
         },
     )

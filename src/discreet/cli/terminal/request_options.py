@@ -68,6 +68,7 @@ _TEXTS = {
     "int": Text(int, int),
     "str": Text(str, str),
     "str | Table": Text(str, str),
+    "Classifier | Decider": Text(str, str),
     "Counts": Text(list[str], _counts, "age=16"),
     "Marginals": Text(list[str], _marginals, "ward,age"),
     "Number": Text(float, float),

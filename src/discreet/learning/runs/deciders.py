@@ -36,12 +36,10 @@ class Decider:
     deciding: Deciding
 
     @classmethod
-    def of(cls, model: Classifier) -> Decider:
-        """What a model that has learned decides.
-
-        Args:
-            model: That a curator has learned.
-        """
+    def of(cls, model: Classifier | Decider) -> Decider:
+        """Return what a learned classifier decides. A `Decider` is returned as it is."""
+        if isinstance(model, Decider):
+            return model
         if not isinstance(model, Classifier) or not model.has_learned:
             raise BadInput(
                 "What is evaluated is a model of classes that has learned.", next_step="Let the curator learn it first."

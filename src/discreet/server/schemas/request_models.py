@@ -10,6 +10,7 @@ from pydantic import Field, create_model
 from discreet.api.request_json import request_from_json
 from discreet.api.requests.base import Param, Request, body_params
 from discreet.core.number_format import CONFIDENCE
+from discreet.server.schemas.model_values import Decisions, WantedModel
 from discreet.server.schemas.strict_json import Parameter, Positive, Share, WithoutNulls
 from discreet.server.schemas.workload_terms import WorkloadTerms
 
@@ -20,6 +21,8 @@ _ANNOTATIONS: dict[str, Any] = {
     "str": str,
     "str | Table": str,
     "tuple[str, ...]": list[str],
+    "AnyModel": WantedModel,
+    "Classifier | Decider": Decisions,
     "Counts": dict[str, int],
     "Marginals": _MARGINALS,
     "Parameters": dict[str, Parameter] | list[Parameter],
