@@ -135,7 +135,7 @@ def test_intervals_cover_as_often_as_they_say(tmp_path):
     made = open_curator(write_clinic(tmp_path / "clinic", patients=300, visits=2000))
     plan = planned(made, "SELECT COUNT(*) AS n FROM visits", epsilon=0.5)
     exact, bits = run_plan(plan, made._engine), RandomBits()
-    width = plan.priced[0][0].mechanisms[0][0].error(0.8)
+    width = plan.grouping_sets[0][0].mechanisms[0][0].error(0.8)
     truth = exact_groups(made, "SELECT COUNT(*) AS n FROM visits")[()][0]
     covered = sum(abs(release(plan, exact, bits)[0][0].measures[0][0][0] - truth) <= width for _ in range(600))
     made.close()

@@ -95,7 +95,7 @@ def test_no_two_questions_of_the_fixtures_share_a_digest_unless_they_are_one(cat
         plan = planned(sql, catalog, engine)
         by_digest.setdefault(digest_of(plan, catalog, data_version=1), []).append(plan)
     for plans in by_digest.values():
-        assert all((plan.queries, plan.priced) == (plans[0].queries, plans[0].priced) for plan in plans)
+        assert all((plan.queries, plan.grouping_sets) == (plans[0].queries, plans[0].grouping_sets) for plan in plans)
 
 
 def test_the_printer_of_the_parser_has_no_part_in_it(catalog, engine, monkeypatch):

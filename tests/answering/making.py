@@ -19,8 +19,9 @@ from discreet.core.loss import Loss
 from discreet.engines.exact_rows import ExactRows
 from discreet.mechanisms import Gaussian, Laplace, PartitionSelection
 from discreet.pipeline.release import release
+from discreet.postprocessing.grouping_sets import QUANTILE_LEVEL, GroupingSet
 from discreet.postprocessing.noisy_groups import Noisy
-from discreet.postprocessing.plan import QUANTILE_LEVEL, Plan, Priced
+from discreet.postprocessing.plan import Plan
 from discreet.results.answer import Answer, stored_form
 
 CATALOG = """
@@ -92,9 +93,9 @@ SELECTION = PartitionSelection(epsilon=1, delta=Fraction(1, 1000))
 def plan_of(queries, view, *, epsilon=1, gaussian=False, selection=SELECTION, **more):
     """Every measure at the same epsilon."""
     several = queries if isinstance(queries, Sequence) else (queries,)
-    priced = tuple(
+    grouping_sets = tuple(
         tuple(
-            Priced(
+            GroupingSet(
                 keys,
                 tuple(mechanisms(measure, epsilon, gaussian=gaussian) for measure in one.measures),
                 *((selection, 1) if any(one.keys[key].values is None for key in keys) else ()),
@@ -103,7 +104,7 @@ def plan_of(queries, view, *, epsilon=1, gaussian=False, selection=SELECTION, **
         )
         for one in several
     )
-    return Plan(queries=tuple(several), priced=priced, view=view, **more)
+    return Plan(queries=tuple(several), grouping_sets=grouping_sets, view=view, **more)
 
 
 def exact_rows(keys, measures, people=None, histograms=None):

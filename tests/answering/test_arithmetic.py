@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.postprocessing.noisy_columns import Column, exact_column, from_python
-from discreet.postprocessing.operators import MOST_ARGUMENTS, applied
+from discreet.postprocessing.operators import OPERATORS, apply_operator
 
 LEVEL = Fraction(9, 10)
 
@@ -26,11 +26,11 @@ def noisy(*values, width=1.0):
 
 
 def result(op, *args):
-    return applied(op, args).python
+    return apply_operator(op, args).python
 
 
 def interval(op, *args):
-    low, high = applied(op, args).around(LEVEL)
+    low, high = apply_operator(op, args).around(LEVEL)
     return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
 
 
@@ -76,7 +76,7 @@ def test_a_value_is_what_sql_says(call):
 
 
 def test_every_operator_is_covered():
-    assert {op for op, *_ in VALUES} == set(MOST_ARGUMENTS)
+    assert {op for op, *_ in VALUES} == set(OPERATORS)
 
 
 AWKWARD = [
@@ -101,10 +101,10 @@ AWKWARD = [
 ]
 
 
-@pytest.mark.parametrize("op", MOST_ARGUMENTS)
+@pytest.mark.parametrize("op", OPERATORS)
 def test_no_value_makes_an_operator_fail_and_every_result_is_canonical(op):
-    least, most = MOST_ARGUMENTS[op]
-    for count in range(least, min(most, 3) + 1):
+    operator = OPERATORS[op]
+    for count in range(operator.least_arguments, min(operator.most_arguments, 3) + 1):
         grids = np.meshgrid(*[np.arange(len(AWKWARD))] * count, indexing="ij")
         rows = [[AWKWARD[at] for at in grid.reshape(-1)] for grid in grids]
         mixed = [exact(*values) for values in rows]
@@ -112,7 +112,7 @@ def test_no_value_makes_an_operator_fail_and_every_result_is_canonical(op):
             [mixed, *([exact(value) for value in given] for given in zip(*rows, strict=True))] if count < 3 else [mixed]
         )
         for args in columns:
-            made = applied(op, args)
+            made = apply_operator(op, args)
             for value in made.python:
                 assert value is None or type(value) in (int, float, bool, str, date)
                 assert not isinstance(value, float) or (math.isfinite(value) and str(value) != "-0.0")
@@ -159,16 +159,16 @@ def test_intervals_follow_the_arguments():
 
 
 def test_an_interval_of_a_choice_covers_every_result_that_noise_could_have_chosen():
-    condition = applied(">", [noisy(5), exact(3)])
+    condition = apply_operator(">", [noisy(5), exact(3)])
     assert interval("case", condition, exact(1), exact(0)) == [(0, 1)]
     assert interval("case", exact(True), noisy(7), noisy(100)) == [(6, 8)]
     assert interval("case", condition, exact("many"), noisy(3)) == [(2, 4)]
-    assert applied("case", [condition, exact("many"), exact("few")]).around is None
+    assert apply_operator("case", [condition, exact("many"), exact("few")]).around is None
 
 
 def test_a_number_that_cannot_be_null_keeps_its_interval_in_coalesce():
     assert interval("coalesce", noisy(5), exact(0)) == [(4, 6)]
-    shaky = applied("/", [noisy(5), noisy(10)])
+    shaky = apply_operator("/", [noisy(5), noisy(10)])
     assert not shaky.steady
     assert interval("coalesce", shaky, exact(100)) == [(4 / 11, 100)]
 
@@ -178,11 +178,11 @@ def test_noise_below_zero_has_the_root_zero():
 
 
 def test_whether_something_is_null_is_noise_only_where_noise_decides_it():
-    assert not applied("is_null", [noisy(3)]).is_noisy
-    assert applied("is_null", [applied("nullif", [noisy(3), exact(3)])]).is_noisy
+    assert not apply_operator("is_null", [noisy(3)]).is_noisy
+    assert apply_operator("is_null", [apply_operator("nullif", [noisy(3), exact(3)])]).is_noisy
 
 
 def test_the_same_draw_is_counted_once_and_others_besides():
     other = Column(np.array([1]), np.array([True]), {"other": 1}, lambda _: (np.zeros(1), np.ones(1)))
-    assert dict(applied("+", [noisy(3), noisy(4)]).events) == {"draw": 1}
-    assert dict(applied("+", [noisy(3), other]).events) == {"draw": 1, "other": 1}
+    assert dict(apply_operator("+", [noisy(3), noisy(4)]).events) == {"draw": 1}
+    assert dict(apply_operator("+", [noisy(3), other]).events) == {"draw": 1, "other": 1}

@@ -23,7 +23,8 @@ from discreet.algebra.released_expressions import (
     Stacked,
 )
 from discreet.errors import BadProbability
-from discreet.postprocessing.plan import Plan, Priced
+from discreet.postprocessing.grouping_sets import GroupingSet
+from discreet.postprocessing.plan import Plan
 from tests.answering.making import (
     COLUMNS,
     COUNT,
@@ -226,7 +227,7 @@ def test_with_very_many_people_a_mean_has_the_interval_of_its_noise():
 def test_a_public_number_of_people_serves_a_mean_and_has_no_interval_itself():
     asked = Query(rows=replace(ROWS, each_once=True), keys=(), measures=(COUNT, SOME, TOTAL), limits=Limits(rows=1))
     free = tuple(() if at == 0 else mechanisms(measure, 1) for at, measure in enumerate(asked.measures))
-    plan = Plan(queries=(asked,), priced=((Priced((), free),),), view=released(measured(0), MEAN))
+    plan = Plan(queries=(asked,), grouping_sets=((GroupingSet((), free),),), view=released(measured(0), MEAN))
     (row,) = shown(plan, [noisy([], [500], [3], [100])]).population_intervals(0.9)
     assert row["c0"] is None
     assert row["c1"] is not None

@@ -11,7 +11,8 @@ import pytest
 from discreet.algebra.released_expressions import KeyOf
 from discreet.mechanisms import Laplace
 from discreet.pipeline.release import release
-from discreet.postprocessing.plan import Plan, Priced
+from discreet.postprocessing.grouping_sets import GroupingSet
+from discreet.postprocessing.plan import Plan
 from tests.answering.making import (
     COUNT,
     MEDIAN,
@@ -39,7 +40,7 @@ def still(plan):
     """The same plan with so little noise that there is none."""
     quiet = tuple(
         tuple(
-            Priced(
+            GroupingSet(
                 p.keys,
                 tuple((Laplace(sensitivity=1, epsilon=1000, size=2),) for _ in p.mechanisms),
                 p.selection,
@@ -47,9 +48,9 @@ def still(plan):
             )
             for p in sets
         )
-        for sets in plan.priced
+        for sets in plan.grouping_sets
     )
-    return Plan(queries=plan.queries, priced=quiet, view=plan.view)
+    return Plan(queries=plan.queries, grouping_sets=quiet, view=plan.view)
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -125,9 +126,9 @@ def test_the_order_of_the_rows_of_the_data_changes_nothing():
 def test_what_is_public_and_free_leaves_as_it_is_and_nothing_else_does():
     one = query([("s", ["a"])])
     with pytest.raises(ValueError, match="do not fit"):
-        Plan(queries=(one,), priced=((Priced((0,), ((),)),),), view=released(measured()))
+        Plan(queries=(one,), grouping_sets=((GroupingSet((0,), ((),)),),), view=released(measured()))
     with pytest.raises(ValueError, match="do not fit"):
-        Plan(queries=(query(),), priced=((Priced((), ((),)),),), view=released(measured()))
+        Plan(queries=(query(),), grouping_sets=((GroupingSet((), ((),)),),), view=released(measured()))
 
 
 def test_integers_of_any_size_get_their_noise_exactly():

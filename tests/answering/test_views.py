@@ -27,7 +27,7 @@ from discreet.algebra.released_expressions import (
     Stacked,
 )
 from discreet.errors import NotAllowed, TooLarge
-from discreet.postprocessing.view import expected_width, width_of
+from discreet.postprocessing.half_widths import expected_half_widths, widest_half_width
 from tests.answering.making import (
     COUNT,
     INTEGERS,
@@ -268,7 +268,7 @@ def test_dates_never_leave_the_calendar(first, last):
     steps = Steps(Fraction(1), first.toordinal(), last.toordinal())
     measure = replace(MEDIAN_DAY, steps=(steps,))
     plan = plan_of(query([], [measure]), released(Estimate("quantile", (0,))))
-    candidates = len(plan.priced[0][0].mechanisms[0][0].candidates)
+    candidates = len(plan.grouping_sets[0][0].mechanisms[0][0].candidates)
     for draws in ([0, 0, candidates - 1], [candidates - 1, 0, candidates - 1]):
         answer = shown(plan, [noisy([], [draws])])
         assert first.isoformat() <= answer.rows[0]["c0"] <= last.isoformat()
@@ -368,17 +368,17 @@ def test_the_width_of_counts_and_sums_is_known_beforehand():
     base = released(KeyOf(0), measured(0), measured(1), Estimate("quantile", (2,)), column("+", measured(), number(1)))
     view = Sorted(Select(base, tuple((f"x{at}", ColumnOf(at)) for at in range(5))), ((ColumnOf(1), True),), 2)
     plan = plan_of(one, view)
-    count, total = (plan.priced[0][0].mechanisms[at][0].error(0.95) for at in (0, 1))
-    widths = {name: expected_width(plan, name, 0.95) for name in plan.columns}
+    count, total = (plan.grouping_sets[0][0].mechanisms[at][0].error(0.95) for at in (0, 1))
+    widths = expected_half_widths(plan, 0.95)
     assert widths == {"x0": None, "x1": count, "x2": total / 2, "x3": None, "x4": None}
     with pytest.raises(NotAllowed, match="depends on the data"):
-        width_of(plan, 0.95)
+        widest_half_width(plan, 0.95)
     plain = plan_of(one, Select(base, (("k", ColumnOf(0)), ("n", ColumnOf(1)), ("s", ColumnOf(2)))))
-    assert width_of(plain, 0.95) == total / 2
+    assert widest_half_width(plain, 0.95) == total / 2
     folded = plan_of(one, Folded(base, (("k", ColumnOf(0)),), (("s", "sum", ColumnOf(1)),)))
-    assert expected_width(folded, "s", 0.95) is None
-    assert expected_width(folded, "k", 0.95) is None
-    assert expected_width(plan_of(one, Select(base, (("m", Apply("+", (ColumnOf(1), number(1)))),))), "m", 0.95) is None
+    assert expected_half_widths(folded, 0.95) == {"k": None, "s": None}
+    moved = plan_of(one, Select(base, (("m", Apply("+", (ColumnOf(1), number(1)))),)))
+    assert expected_half_widths(moved, 0.95) == {"m": None}
 
 
 def test_a_plan_lists_what_it_charges():

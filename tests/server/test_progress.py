@@ -94,10 +94,10 @@ def test_what_is_taken_back_is_planned_no_further(curator, monkeypatch):
         steps.append(given)
         if len(steps) == 3:
             curator.cancel(call)
-        return width_of(*given, **named)
+        return widest_half_width(*given, **named)
 
-    width_of = ask_operation.width_of
-    monkeypatch.setattr(ask_operation, "width_of", at_a_step)
+    widest_half_width = ask_operation.widest_half_width
+    monkeypatch.setattr(ask_operation, "widest_half_width", at_a_step)
     with pytest.raises(Cancelled):
         curator.with_call(call).ask("SELECT COUNT(*) FROM visits", within=3, confidence=0.9)
     assert len(steps) == 3

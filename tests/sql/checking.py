@@ -97,13 +97,13 @@ def _apart(a, b):
 def loss_between(plan, whole, without):
     """The privacy loss of all measures together between two exact results, and the furthest that any measure moved."""
     total, furthest = Fraction(0), 0
-    for query, sets, mine, theirs in zip(plan.queries, plan.priced, whole, without, strict=True):
-        for priced, a, b in zip(sets, mine, theirs, strict=True):
-            for index, mechanisms in enumerate(priced.mechanisms):
+    for query, sets, mine, theirs in zip(plan.queries, plan.grouping_sets, whole, without, strict=True):
+        for grouping, a, b in zip(sets, mine, theirs, strict=True):
+            for index, mechanisms in enumerate(grouping.mechanisms):
                 loss, moves = _measure_loss(query, mechanisms, index, a, b)
                 total, furthest = total + loss, max(furthest, moves)
-            if priced.selection is not None:
-                total += _selection_loss(priced, a, b)
+            if grouping.selection is not None:
+                total += _selection_loss(grouping, a, b)
     return total, furthest
 
 
@@ -126,12 +126,12 @@ def _measure_loss(query, mechanisms, index, a, b):
     return Fraction(sum(moves)) / mechanism.scale, sum(moves)
 
 
-def _selection_loss(priced, a, b):
+def _selection_loss(grouping, a, b):
     mine, theirs = people(a), people(b)
     changed = [key for key in {*mine, *theirs} if mine.get(key, 0) != theirs.get(key, 0)]
-    assert len(changed) <= priced.selections, "is in more groups than the selection pays for"
+    assert len(changed) <= grouping.selections, "is in more groups than the selection pays for"
     assert all(abs(mine.get(key, 0) - theirs.get(key, 0)) <= 1 for key in changed)
-    return len(changed) * exact(priced.selection.epsilon)
+    return len(changed) * exact(grouping.selection.epsilon)
 
 
 def check_neighbours(plan, engine, neighbours):
@@ -211,7 +211,7 @@ def shape_of(plan):
             query.sets,
             tuple(type(m).__name__ for p in sets for several in p.mechanisms for m in several),
         )
-        for query, sets in zip(plan.queries, plan.priced, strict=True)
+        for query, sets in zip(plan.queries, plan.grouping_sets, strict=True)
     ), _view(plan.view)
 
 
@@ -247,7 +247,7 @@ def _ops(part):
 
 def summary(plan):
     """A plan on one line, as the fixtures have it."""
-    return " || ".join(_summary(query, sets) for query, sets in zip(plan.queries, plan.priced, strict=True))
+    return " || ".join(_summary(query, sets) for query, sets in zip(plan.queries, plan.grouping_sets, strict=True))
 
 
 def _summary(query, sets):
@@ -257,13 +257,13 @@ def _summary(query, sets):
         "" if not query.is_cut else " cut" if limits.groups is None else f" cut {limits.groups}x{limits.rows_per_group}"
     )
     lines = []
-    for priced in sets:
+    for grouping in sets:
         parts = [
             f"{measure.kind.value} {_sensitivity(mechanisms)}"
-            for measure, mechanisms in zip(query.measures, priced.mechanisms, strict=True)
+            for measure, mechanisms in zip(query.measures, grouping.mechanisms, strict=True)
         ]
-        parts += [f"select x{priced.selections}"] if priced.selection else []
-        lines.append(("" if len(sets) == 1 else f"({','.join(map(str, priced.keys))}) ") + ", ".join(parts))
+        parts += [f"select x{grouping.selections}"] if grouping.selection else []
+        lines.append(("" if len(sets) == 1 else f"({','.join(map(str, grouping.keys))}) ") + ", ".join(parts))
     return f"{limits.rows} rows{cut}; {values or '-'}; {' | '.join(lines)}"
 
 

@@ -15,18 +15,18 @@ from tests.sql.checking import every_key, groups, people
 def without_noise(plan, exact):
     """Every group that is declared, or in the data; a quantile is its first candidate."""
     noisy = [
-        [_noisy(query, priced, rows) for priced, rows in zip(sets, results, strict=True)]
-        for query, sets, results in zip(plan.queries, plan.priced, exact, strict=True)
+        [_noisy(query, grouping, rows) for grouping, rows in zip(sets, results, strict=True)]
+        for query, sets, results in zip(plan.queries, plan.grouping_sets, exact, strict=True)
     ]
     return Answer(plan, stored_form(noisy), loss=Loss(1), replayed=False, receipt="")
 
 
-def _noisy(query, priced, rows):
+def _noisy(query, grouping, rows):
     by_key = groups(rows)
-    keys = sorted(people(rows), key=repr) if priced.selection else every_key(query, priced.keys)
+    keys = sorted(people(rows), key=repr) if grouping.selection else every_key(query, grouping.keys)
     arrays = tuple(
         pa.array([key[at] for key in keys], ARROW[query.keys[index].expression.properties.type])
-        for at, index in enumerate(priced.keys)
+        for at, index in enumerate(grouping.keys)
     )
     measures = []
     for index, measure in enumerate(query.measures):

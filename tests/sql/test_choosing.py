@@ -42,7 +42,7 @@ def test_a_person_moves_each_score_by_no_more_than_is_paid_for(sql, related):
     for engine, neighbours in opened:
         plan = planned(sql, catalog, engine, mechanism="choose")
         whole = _scores(plan, run(plan, engine))
-        for choice in plan.priced[0][0].choices:
+        for choice in plan.grouping_sets[0][0].choices:
             for other in neighbours:
                 without = _scores(plan, run(plan, other))
                 moves = [whole.get(key, 0) - without.get(key, 0) for key in {*whole, *without}]

@@ -72,7 +72,7 @@ def behaviour(extremes, asked):
             answer = Answer(plan, stored_form(noisy), loss=Loss(50), replayed=False, receipt="")
             declared = [
                 [key.to_pylist() for key in shown.keys]
-                for sets, priced in zip(noisy, plan.priced, strict=True)
+                for sets, priced in zip(noisy, plan.grouping_sets, strict=True)
                 for shown, part in zip(sets, priced, strict=True)
                 if part.selection is None
             ]

@@ -48,7 +48,7 @@ def test_undeclared_groups_need_a_delta(engine):
     with pytest.raises(DiscreetError) as caught:
         planned(sql, pure, engine)
     assert caught.value.code == "needs-delta"
-    assert planned(sql, pure, engine, delta=1e-6).priced[0][0].selection is not None
+    assert planned(sql, pure, engine, delta=1e-6).grouping_sets[0][0].selection is not None
 
 
 def test_a_question_without_an_epsilon_is_refused(engine, catalog):

@@ -151,3 +151,19 @@ class Sorted:
 
 
 View: TypeAlias = Release | Select | Folded | Pairs | Stacked | Sorted
+
+
+def tables_in(view: View) -> Iterator[View]:
+    """A table and all tables that it is computed from."""
+    yield view
+    match view:
+        case Pairs():
+            below: tuple[View, ...] = (view.left, view.right)
+        case Stacked():
+            below = view.tables
+        case Select() | Folded() | Sorted():
+            below = (view.table,)
+        case Release():
+            below = ()
+    for table in below:
+        yield from tables_in(table)

@@ -24,9 +24,10 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.statistics.sparse_histograms import Histograms
 from discreet.noise import RandomBits
+from discreet.postprocessing.grouping_sets import GroupingSet
 from discreet.postprocessing.noisy_columns import narrowed
 from discreet.postprocessing.noisy_groups import ARROW, Noisy
-from discreet.postprocessing.plan import Plan, Priced
+from discreet.postprocessing.plan import Plan
 
 if TYPE_CHECKING:
     from discreet.engines.exact_rows import ExactRows
@@ -39,8 +40,8 @@ _INT64 = np.iinfo(np.int64)
 def release(plan: Plan, exact: Sequence[Sequence[ExactRows]], bits: RandomBits) -> list[list[Noisy]]:
     """For each grouping set of each query, draw the groups, if they are private, and the noise of every measure."""
     return [
-        [_grouping(query, priced, rows, bits) for priced, rows in zip(sets, results, strict=True)]
-        for query, sets, results in zip(plan.queries, plan.priced, exact, strict=True)
+        [_grouping(query, grouping, rows, bits) for grouping, rows in zip(sets, results, strict=True)]
+        for query, sets, results in zip(plan.queries, plan.grouping_sets, exact, strict=True)
     ]
 
 
@@ -50,18 +51,18 @@ def above(exact: ExactRows, mechanism: AboveThreshold, threshold: int, bits: Ran
     return mechanism.is_above(int(count), threshold, bits)
 
 
-def _grouping(query: Query, priced: Priced, exact: ExactRows, bits: RandomBits) -> Noisy:
-    keys = [query.keys[index] for index in priced.keys]
+def _grouping(query: Query, grouping: GroupingSet, exact: ExactRows, bits: RandomBits) -> Noisy:
+    keys = [query.keys[index] for index in grouping.keys]
     found = [_typed(array, key) for array, key in zip(exact.keys, keys, strict=True)]
     size = len(found[0]) if found else 1
-    if priced.selection is None:
+    if grouping.selection is None:
         shown, groups = _every_combination(keys), math.prod(len(key.values or ()) for key in keys)
         places = _places(found, keys, size)
     else:
-        shown, places = _selected(found, keys, exact.people, priced.selection, bits)
+        shown, places = _selected(found, keys, exact.people, grouping.selection, bits)
         groups = int(np.count_nonzero(places >= 0))
     measures: list[NDArray[Any]] = []
-    for index, mechanisms in enumerate(priced.mechanisms):
+    for index, mechanisms in enumerate(grouping.mechanisms):
         if query.choose is not None and index == query.choose.measure and not mechanisms:
             measures.append(np.zeros((groups, 1), np.int64))  # what groups compete by never leaves
         elif mechanisms and isinstance(mechanisms[0], Quantile):
@@ -71,7 +72,7 @@ def _grouping(query: Query, priced: Priced, exact: ExactRows, bits: RandomBits) 
             measures.append(_added(mechanisms, _fitting(exact.measures[index], wide=wide), places, groups, bits))
     if query.choose is None:
         return Noisy(tuple(shown), tuple(measures))
-    winners = _winners(priced.choices, exact.measures[query.choose.measure], places, groups, bits)
+    winners = _winners(grouping.choices, exact.measures[query.choose.measure], places, groups, bits)
     return Noisy(tuple(key.take(pa.array(winners)) for key in shown), tuple(values[winners] for values in measures))
 
 

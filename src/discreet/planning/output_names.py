@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from discreet.algebra.expressions import Call, Expression, Field, fields_of
 from discreet.algebra.query import Kind, Measure
 from discreet.algebra.relations import Compute, Join, PerPerson, Relation, Scan, Stack
-from discreet.algebra.released_expressions import KeyOf, Pairs, Release, Stacked, View
+from discreet.algebra.released_expressions import KeyOf, Release, tables_in
 from discreet.postprocessing.plan import Plan
 
 _WORDS = {
@@ -24,25 +24,18 @@ _WORDS = {
 
 def key_names(plan: Plan) -> Mapping[tuple[int, int], str]:
     """(query, key) and its name: that of the column that shows it, of the column it is, or its number."""
-    shown = dict(_shown_keys(plan.view))
+    shown = {
+        (view.query, after.key): name
+        for view in tables_in(plan.view)
+        if isinstance(view, Release)
+        for name, after in view.columns
+        if isinstance(after, KeyOf)
+    }
     return {
         (number, at): shown.get((number, at)) or _plain(key.expression, query.rows) or f"key {at + 1}"
         for number, query in enumerate(plan.queries)
         for at, key in enumerate(query.keys)
     }
-
-
-def _shown_keys(view: View) -> Iterator[tuple[tuple[int, int], str]]:
-    if isinstance(view, Release):
-        yield from (((view.query, after.key), name) for name, after in view.columns if isinstance(after, KeyOf))
-    elif isinstance(view, Pairs):
-        yield from _shown_keys(view.left)
-        yield from _shown_keys(view.right)
-    elif isinstance(view, Stacked):
-        for table in view.tables:
-            yield from _shown_keys(table)
-    else:
-        yield from _shown_keys(view.table)
 
 
 def measure_name(measure: Measure, rows: Relation) -> str:

@@ -12,7 +12,7 @@ from discreet.core.exact import root_above
 from discreet.core.loss import Neighbours
 from discreet.errors import NeedsDelta, NotAllowed, TooLarge
 from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, PermuteAndFlip
-from discreet.postprocessing.plan import QUANTILE_LEVEL, Priced
+from discreet.postprocessing.grouping_sets import QUANTILE_LEVEL, GroupingSet
 
 _PEOPLE = 2**40
 _MOST_WORK = 10**9
@@ -49,9 +49,9 @@ class Price:
         return self.epsilon**2 / 2 / self.shares
 
 
-def priced(
+def plan_mechanisms(
     queries: Sequence[Query], *, epsilon: Fraction, delta: Fraction | None, mechanism: str, neighbours: Neighbours
-) -> tuple[tuple[Priced, ...], ...]:
+) -> tuple[tuple[GroupingSet, ...], ...]:
     """The mechanisms of every set of every query. Laplace costs epsilon in all; Gaussian rho = epsilon**2 / 2.
 
     `delta` is what selecting groups may cost in all; None where no group is selected.
@@ -133,7 +133,7 @@ def _replaced(query: Query, measure: Measure, keys: tuple[int, ...], alone: Norm
     return Norms(2 * alone.l1, factor * alone.l2_squared)
 
 
-def _measuring(query: Query, keys: tuple[int, ...], price: Price) -> Priced:
+def _measuring(query: Query, keys: tuple[int, ...], price: Price) -> GroupingSet:
     """The mechanisms of every measure in one grouping."""
     groups = query.groups_in(keys)
     if groups is not None and groups > MOST_GROUPS:
@@ -151,7 +151,7 @@ def _measuring(query: Query, keys: tuple[int, ...], price: Price) -> Priced:
         if norm.l1 * _PEOPLE >= 2**126:
             raise TooLarge("The sum could overflow.", next_step="Ask the owner for narrower bounds or a coarser grid.")
         mechanisms.append((_adding(norm, price, size),))
-    return Priced(keys, tuple(mechanisms), choices=_choices(query, size, price))
+    return GroupingSet(keys, tuple(mechanisms), choices=_choices(query, size, price))
 
 
 def _choices(query: Query, groups: int, price: Price) -> tuple[PermuteAndFlip, ...]:
@@ -194,7 +194,9 @@ def _quantiles(query: Query, measure: Measure, keys: tuple[int, ...], price: Pri
     return middle, low, high
 
 
-def _with_selection(measured: Priced, query: Query, price: Price, delta: Fraction | None, selecting: int) -> Priced:
+def _with_selection(
+    measured: GroupingSet, query: Query, price: Price, delta: Fraction | None, selecting: int
+) -> GroupingSet:
     """Each key is kept by its own selection; a person is in at most so many groups, and pays for each."""
     if not is_selected(query, measured.keys):
         return measured

@@ -13,7 +13,7 @@ from discreet.catalog import Catalog, default_delta
 from discreet.core.exact import Number, read_delta, read_epsilon
 from discreet.errors import BadInput, UnknownName
 from discreet.ledger.charges.release_json import mechanism_to_json
-from discreet.planning.pricing import priced, selection_delta
+from discreet.planning.pricing import plan_mechanisms, selection_delta
 from discreet.planning.winner_selection import as_choice
 from discreet.postprocessing.plan import Plan
 from discreet.sql.reader.public_lookup import PublicLookup
@@ -57,7 +57,7 @@ def at_price(
     )
     return Plan(
         queries=reading.queries,
-        priced=priced(
+        grouping_sets=plan_mechanisms(
             reading.queries,
             epsilon=total,
             delta=aside,
@@ -78,7 +78,7 @@ def digest_of(plan: Plan, catalog: Catalog, *, data_version: int) -> str:
     What is computed afterwards is no part of it: names, arithmetic, HAVING and ORDER BY read the same stored numbers.
     """
     measured: list[Json] = [_tree_of(query) for query in plan.queries]
-    prices: list[Json] = [[_price(part) for part in parts] for parts in plan.priced]
+    prices: list[Json] = [[_price(part) for part in parts] for parts in plan.grouping_sets]
     parts: Mapping[str, Json] = {
         "version": data_version,
         "neighbours": catalog.neighbours.value,

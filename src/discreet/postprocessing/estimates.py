@@ -25,10 +25,10 @@ from discreet.algebra.released_expressions import Estimate
 from discreet.catalog import Type
 from discreet.mechanisms import Mechanism, Quantile
 from discreet.postprocessing import interval_arithmetic, paired_estimates
+from discreet.postprocessing.grouping_sets import QUANTILE_LEVEL, GroupingSet
 from discreet.postprocessing.noise_tails import error_at
 from discreet.postprocessing.noisy_columns import Column, Mask, Noises, Sides, Values, remembered
 from discreet.postprocessing.noisy_groups import Noisy
-from discreet.postprocessing.plan import QUANTILE_LEVEL, Priced
 
 Floats: TypeAlias = NDArray[np.float64]
 _EPOCH = 719_163
@@ -41,7 +41,7 @@ class Cells:
 
     number: int
     query: Query
-    priced: Priced
+    grouping: GroupingSet
     noisy: Noisy
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class Cells:
 
     def width(self, index: int, level: Fraction) -> int:
         """How far the noise of a measure reaches; what is public has none."""
-        mechanisms = self.priced.mechanisms[index]
+        mechanisms = self.grouping.mechanisms[index]
         return error_at(mechanisms[0], level) if mechanisms else 0
 
     def around(self, index: int, level: Fraction) -> Sides:
@@ -79,14 +79,14 @@ Read: TypeAlias = tuple[Values, Mask, Callable[[Fraction], Sides]]
 def estimated(estimate: Estimate, sets: Sequence[Cells]) -> Column:
     """The column of an estimate over all grouping sets of a query, one below the other."""
     with np.errstate(all="ignore"):
-        parts = [_READ[estimate.kind](cells, estimate) for cells in sets]
+        parts = [ESTIMATES[estimate.kind].read(cells, estimate) for cells in sets]
 
     def around(level: Fraction) -> Sides:
         with np.errstate(all="ignore"):
             ends = [part[2](level) for part in parts]
         return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
 
-    noisy = {index for index in estimate.measures if any(cells.priced.mechanisms[index] for cells in sets)}
+    noisy = {index for index in estimate.measures if any(cells.grouping.mechanisms[index] for cells in sets)}
     values = [part[0] for part in parts]
     return Column(
         np.concatenate([value.astype(object) for value in values] if _is_mixed(values) else values),
@@ -108,7 +108,7 @@ def _noises(estimate: Estimate, sets: Sequence[Cells]) -> Noises:
     kinds: list[tuple[Mechanism, float]] = []
     which = []
     for cells in sets:
-        mechanisms = cells.priced.mechanisms[index]
+        mechanisms = cells.grouping.mechanisms[index]
         which.append(np.full(len(cells), len(kinds) if mechanisms else -1, np.int64))
         kinds += [(mechanisms[0], float(_unit(cells.measure(index))))] if mechanisms else []
     return Noises(tuple(kinds), np.concatenate(which), frozenset({(sets[0].number, index)}))
@@ -140,7 +140,7 @@ def _quantile(cells: Cells, estimate: Estimate) -> Read:
     """The chosen candidate; around it the two further draws, up to the level that they were drawn for, else the bounds."""
     (index,) = estimate.measures
     measure = cells.measure(index)
-    mechanism = cells.priced.mechanisms[index][0]
+    mechanism = cells.grouping.mechanisms[index][0]
     assert isinstance(mechanism, Quantile)  # noqa: S101  the plan has checked it
     step, (steps,) = float(mechanism.grid.step * measure.steps[0].step), measure.steps
     first = mechanism.candidates[0]
@@ -228,8 +228,22 @@ def _paired(cells: Cells, estimate: Estimate) -> Read:
     return values, valid, lambda level: rule.around(*at(level))
 
 
-_READ: dict[str, Callable[[Cells, Estimate], Read]] = {
-    "measure": _measured, "quantile": _quantile, "average": _average,
-    **dict.fromkeys(("var_samp", "var_pop", "std_samp", "std_pop"), _spread),
-    **dict.fromkeys(("covar_samp", "covar_pop", "corr", "slope", "intercept"), _paired),
-}  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class EstimateKind:
+    """How a kind of estimate is read, and from how many measures."""
+
+    read: Callable[[Cells, Estimate], Read]
+    least_measures: int
+    most_measures: int
+
+
+ESTIMATES: dict[str, EstimateKind] = {
+    "measure": EstimateKind(_measured, 1, 1),
+    "quantile": EstimateKind(_quantile, 1, 1),
+    "average": EstimateKind(_average, 2, 2),
+    **dict.fromkeys(("var_samp", "var_pop", "std_samp", "std_pop"), EstimateKind(_spread, 3, 3)),
+    **dict.fromkeys(("covar_samp", "covar_pop"), EstimateKind(_paired, 4, 6)),
+    **dict.fromkeys(("slope", "intercept"), EstimateKind(_paired, 5, 6)),
+    "corr": EstimateKind(_paired, 6, 6),
+}
+"""Every kind of estimate, by the name that `Estimate.kind` has."""

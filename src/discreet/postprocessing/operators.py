@@ -1,11 +1,11 @@
-"""What is computed from noisy columns: every operator with its values, its NULLs and its intervals. Nothing here can fail on any value."""
+"""The operators over noisy columns: values, NULLs, intervals, arguments and size of each. None of them fails on any value."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,66 +13,69 @@ from discreet.algebra.value_properties import LONGEST_TEXT
 from discreet.postprocessing import boolean_logic, case_expressions, interval_arithmetic, number_rules
 from discreet.postprocessing.noisy_columns import Around, Column, Sides, as_text, numbers, objects_of, remembered
 
+Size: TypeAlias = Callable[[Sequence[int]], int]
+"""The most bytes of a result, from the most bytes of each argument."""
+NUMBER_BYTES = 24
+"""Bytes of a number and the two ends of its interval."""
+_MANY = 1_000
+
+
+def number_size(_: Sequence[int]) -> int:
+    """Return the size of a result that is a number or a truth value."""
+    return NUMBER_BYTES
+
+
+def largest_size(sizes: Sequence[int]) -> int:
+    """Return the size of a result that is one of the arguments."""
+    return max(sizes, default=0)
+
+
+def _joined_size(sizes: Sequence[int]) -> int:
+    return min(sum(sizes), LONGEST_TEXT)
+
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A rule of numbers, the rule of their intervals, and whether it is defined for all numbers."""
+    """Everything that is known of an operator: `compute` returns its column with values, NULLs and intervals."""
 
-    values: Callable[..., number_rules.Ruled]
-    ends: Callable[..., Sides]
-    total: bool
-    takes: tuple[int, int]
+    compute: Callable[..., Column]
+    least_arguments: int
+    most_arguments: int
+    size: Size = number_size
 
-
-_NUMERIC: dict[str, Operator] = {
-    "+": Operator(number_rules.integral(np.add), interval_arithmetic.plus, True, (2, 2)),
-    "-": Operator(number_rules.integral(np.subtract), interval_arithmetic.minus, True, (2, 2)),
-    "*": Operator(number_rules.integral(np.multiply), interval_arithmetic.times, True, (2, 2)),
-    "/": Operator(number_rules.divided, interval_arithmetic.over, False, (2, 2)),
-    "//": Operator(number_rules.whole_quotient, interval_arithmetic.quotient, False, (2, 2)),
-    "%": Operator(number_rules.remaining, interval_arithmetic.remainder, False, (2, 2)),
-    "neg": Operator(number_rules.integral(np.negative), interval_arithmetic.negated, True, (1, 1)),
-    "abs": Operator(number_rules.integral(np.abs), interval_arithmetic.magnitude, True, (1, 1)),
-    "floor": Operator(number_rules.to_whole(np.floor), interval_arithmetic.rising(np.floor), True, (1, 1)),
-    "ceil": Operator(number_rules.to_whole(np.ceil), interval_arithmetic.rising(np.ceil), True, (1, 1)),
-    "round": Operator(number_rules.rounded, interval_arithmetic.rounded, True, (1, 2)),
-    "ln": Operator(number_rules.logarithm, interval_arithmetic.logarithm, False, (1, 1)),
-    "exp": Operator(number_rules.exponential, interval_arithmetic.rising(np.exp), True, (1, 1)),
-    "pow": Operator(number_rules.power, interval_arithmetic.power, False, (2, 2)),
-}  # fmt: skip
-_MANY = 1_000
-_OTHERS: dict[str, tuple[Callable[..., Column], tuple[int, int]]] = {
-    **{op: (boolean_logic.comparison(op), (2, 2)) for op in ("=", "<>", "<", "<=", ">", ">=")},
-    "and": (boolean_logic.conjunction, (1, _MANY)), "or": (boolean_logic.disjunction, (1, _MANY)), "not": (boolean_logic.negation, (1, 1)),
-    "is_null": (boolean_logic.is_null, (1, 1)), "not_null": (boolean_logic.not_null, (1, 1)),
-    "between": (boolean_logic.between, (3, 3)), "in": (boolean_logic.among, (2, _MANY)),
-    "case": (case_expressions.case, (2, _MANY)), "coalesce": (case_expressions.coalesce, (1, _MANY)),
-    "nullif": (case_expressions.nullif, (2, 2)),
-    "least": (case_expressions.least, (1, _MANY)), "greatest": (case_expressions.greatest, (1, _MANY)),
-}  # fmt: skip
+    def takes(self, count: int) -> bool:
+        """Return whether the operator can have this number of arguments."""
+        return self.least_arguments <= count <= self.most_arguments
 
 
-def applied(op: str, args: Sequence[Column]) -> Column:
-    """The result of an operator over columns of one length."""
+def apply_operator(op: str, args: Sequence[Column]) -> Column:
+    """Return the result of an operator over columns of one length."""
     with np.errstate(all="ignore"):
-        if op in _NUMERIC:
-            return _numeric(_NUMERIC[op], args)
-        if op in _OTHERS:
-            return _OTHERS[op][0](*args)
-        return _SINGLE[op][0](*args)
+        return OPERATORS[op].compute(*args)
 
 
-def _numeric(operator: Operator, args: Sequence[Column]) -> Column:
-    """NULL where an argument is none, or no number, or the result is undefined."""
-    parts = [numbers(arg) for arg in args]
-    values, defined = operator.values(*(part for part, _ in parts))
-    valid = defined.copy()
-    for _, there in parts:
-        valid &= there
-    if values.dtype.kind == "f":
-        values = np.where(valid, values, 0.0) + 0.0
-    events = boolean_logic.joint_events(args)
-    return Column(values, valid, events, combined(args, operator.ends), _steady(args, operator.total or not events))
+def _numeric(
+    values: Callable[..., number_rules.Ruled], ends: Callable[..., Sides], *, is_total: bool = True
+) -> Callable[..., Column]:
+    """Return an operator of numbers from the rule of its values and that of their intervals.
+
+    A result is NULL if an argument is NULL or not a number, or if the result is undefined. `is_total` says that it is defined
+    for all numbers.
+    """
+
+    def compute(*args: Column) -> Column:
+        parts = [numbers(arg) for arg in args]
+        found, defined = values(*(part for part, _ in parts))
+        valid = defined.copy()
+        for _, present in parts:
+            valid &= present
+        if found.dtype.kind == "f":
+            found = np.where(valid, found, 0.0) + 0.0
+        events = boolean_logic.joint_events(args)
+        steady = (is_total or not events) and all(arg.steady for arg in args)
+        return Column(found, valid, events, combined(args, ends), steady)
+
+    return compute
 
 
 def combined(args: Sequence[Column], ends: Callable[..., Sides]) -> Around | None:
@@ -87,10 +90,6 @@ def combined(args: Sequence[Column], ends: Callable[..., Sides]) -> Around | Non
             return interval_arithmetic.anywhere(ends(*given), known=interval_arithmetic.known_in_all(given))
 
     return remembered(around)
-
-
-def _steady(args: Sequence[Column], total: bool) -> bool:
-    return total and all(arg.steady for arg in args)
 
 
 def _root(column: Column) -> Column:
@@ -125,12 +124,38 @@ def _concatenated(*args: Column) -> Column:
     return Column(np.where(short, joined, ""), short, boolean_logic.joint_events(args))
 
 
-_SINGLE: dict[str, tuple[Callable[..., Column], tuple[int, int]]] = {
-    "sqrt": (_root, (1, 1)), "cast_int": (_whole, (1, 1)), "cast_real": (_real, (1, 1)), "cast_text": (_text, (1, 1)),
-    "concat": (_concatenated, (1, _MANY)),
-}  # fmt: skip
-MOST_ARGUMENTS: dict[str, tuple[int, int]] = {
-    **{op: operator.takes for op, operator in _NUMERIC.items()},
-    **{op: takes for op, (_, takes) in {**_OTHERS, **_SINGLE}.items()},
+OPERATORS: dict[str, Operator] = {
+    "+": Operator(_numeric(number_rules.integral(np.add), interval_arithmetic.plus), 2, 2),
+    "-": Operator(_numeric(number_rules.integral(np.subtract), interval_arithmetic.minus), 2, 2),
+    "*": Operator(_numeric(number_rules.integral(np.multiply), interval_arithmetic.times), 2, 2),
+    "/": Operator(_numeric(number_rules.divided, interval_arithmetic.over, is_total=False), 2, 2),
+    "//": Operator(_numeric(number_rules.whole_quotient, interval_arithmetic.quotient, is_total=False), 2, 2),
+    "%": Operator(_numeric(number_rules.remaining, interval_arithmetic.remainder, is_total=False), 2, 2),
+    "neg": Operator(_numeric(number_rules.integral(np.negative), interval_arithmetic.negated), 1, 1),
+    "abs": Operator(_numeric(number_rules.integral(np.abs), interval_arithmetic.magnitude), 1, 1),
+    "floor": Operator(_numeric(number_rules.to_whole(np.floor), interval_arithmetic.rising(np.floor)), 1, 1),
+    "ceil": Operator(_numeric(number_rules.to_whole(np.ceil), interval_arithmetic.rising(np.ceil)), 1, 1),
+    "round": Operator(_numeric(number_rules.rounded, interval_arithmetic.rounded), 1, 2),
+    "ln": Operator(_numeric(number_rules.logarithm, interval_arithmetic.logarithm, is_total=False), 1, 1),
+    "exp": Operator(_numeric(number_rules.exponential, interval_arithmetic.rising(np.exp)), 1, 1),
+    "pow": Operator(_numeric(number_rules.power, interval_arithmetic.power, is_total=False), 2, 2),
+    "sqrt": Operator(_root, 1, 1),
+    **{op: Operator(boolean_logic.comparison(op), 2, 2) for op in ("=", "<>", "<", "<=", ">", ">=")},
+    "between": Operator(boolean_logic.between, 3, 3),
+    "in": Operator(boolean_logic.among, 2, _MANY),
+    "and": Operator(boolean_logic.conjunction, 1, _MANY),
+    "or": Operator(boolean_logic.disjunction, 1, _MANY),
+    "not": Operator(boolean_logic.negation, 1, 1),
+    "is_null": Operator(boolean_logic.is_null, 1, 1),
+    "not_null": Operator(boolean_logic.not_null, 1, 1),
+    "case": Operator(case_expressions.case, 2, _MANY, largest_size),
+    "coalesce": Operator(case_expressions.coalesce, 1, _MANY, largest_size),
+    "nullif": Operator(case_expressions.nullif, 2, 2, largest_size),
+    "least": Operator(case_expressions.least, 1, _MANY, largest_size),
+    "greatest": Operator(case_expressions.greatest, 1, _MANY, largest_size),
+    "cast_int": Operator(_whole, 1, 1),
+    "cast_real": Operator(_real, 1, 1),
+    "cast_text": Operator(_text, 1, 1, largest_size),
+    "concat": Operator(_concatenated, 1, _MANY, _joined_size),
 }
-"""Every operator that is known, with how many arguments it takes at least and at most."""
+"""Every operator over noisy columns, by the name that `Apply` has. A new operator is one more record here."""

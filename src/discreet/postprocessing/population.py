@@ -43,7 +43,6 @@ from discreet.algebra.released_expressions import (
 )
 from discreet.core.exact import Number, read_level
 from discreet.postprocessing.boolean_logic import joint_events
-from discreet.postprocessing.expression_checks import names_of
 from discreet.postprocessing.noisy_columns import Column, Sides
 from discreet.postprocessing.noisy_groups import Noisy
 from discreet.postprocessing.plan import Plan
@@ -111,7 +110,7 @@ def population_sides(
     error = (1 - read_level(level)) / 2
     sampled = _sampled(plan)
     beside = tuple(dict.fromkeys(part for rule in sampled if rule is not None for part in rule.beside))
-    table = table_of(replace(plan, view=_with(plan.view, beside)) if beside else plan, noisy)
+    table = table_of(replace(plan, view=_with(plan.view, beside)[0]) if beside else plan, noisy)
     place = {part: table.columns[len(sampled) + at] for at, part in enumerate(beside)}
     return [
         _cells(rule, column, [] if rule is None else [place[part] for part in rule.beside], error)
@@ -241,18 +240,20 @@ def _inlined(after: After, columns: Sequence[After]) -> After:
     return after
 
 
-def _with(view: View, more: Sequence[After]) -> View:
-    """Further columns behind the others, row by row as these are chosen and sorted."""
+def _with(view: View, more: Sequence[After]) -> tuple[View, int]:
+    """The same rows with further columns at the end, and the position of the first of these."""
     match view:
         case Release():
-            return replace(view, columns=(*view.columns, *(("", after) for after in more)))
+            return replace(view, columns=(*view.columns, *(("", after) for after in more))), len(view.columns)
         case Select():
-            width = len(names_of(view.table))
-            columns = (*view.columns, *(("", ColumnOf(width + at)) for at in range(len(more))))
-            return replace(view, table=_with(view.table, more), columns=columns)
+            table, first = _with(view.table, more)
+            columns = (*view.columns, *(("", ColumnOf(first + at)) for at in range(len(more))))
+            return replace(view, table=table, columns=columns), len(view.columns)
         case Sorted():
-            return replace(view, table=_with(view.table, more))
-    return view
+            table, first = _with(view.table, more)
+            return replace(view, table=table), first
+    message = "only views of one release have a population interval"
+    raise ValueError(message)
 
 
 # Tails

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.postprocessing.noise_tails import reach
 from discreet.postprocessing.noisy_columns import Column, Sides, Values, exact_column, narrowed, numbers, remembered
+from discreet.postprocessing.operators import Operator, largest_size
 from discreet.postprocessing.ordering import Codes, groups, ranks, sort_keys, sorted_rows
 
 _SAFE = 2.0**62
@@ -94,26 +96,23 @@ def _last_peers(codes: Codes, keys: Sequence[Codes]) -> Codes:
     return ends[run]
 
 
-def ranked(op: str, frames: Frames, event: Hashable) -> Column:
-    """ROW_NUMBER, RANK and DENSE_RANK; exact where the order is."""
-    place = np.arange(len(frames.rows)) - np.repeat(frames.starts, frames.lengths)
+def apply_window(op: str, column: Column | None, frames: Frames, event: Hashable) -> Column:
+    """Return the result of a window function. NULLs are skipped; a frame of NULLs only gives NULL."""
+    with np.errstate(all="ignore"):
+        return WINDOW_FUNCTIONS[op].compute(column, frames, event)
+
+
+def _rank(op: str, _: Column | None, frames: Frames, event: Hashable) -> Column:
+    """ROW_NUMBER, RANK and DENSE_RANK; exact if the order is exact."""
+    position = np.arange(len(frames.rows)) - np.repeat(frames.starts, frames.lengths)
     if op != "row_number":
         upto = frames.upto if frames.upto is not None else np.repeat(frames.starts + frames.lengths - 1, frames.lengths)
         new = np.flatnonzero(np.diff(upto, prepend=-1)) if len(upto) else upto
         run = np.cumsum(np.diff(upto, prepend=-1) != 0) - 1
-        place = place[new][run] if op == "rank" else run - np.repeat(run[frames.starts], frames.lengths)
-    back = np.empty(len(place), np.int64)
-    back[frames.rows] = place + 1
+        position = position[new][run] if op == "rank" else run - np.repeat(run[frames.starts], frames.lengths)
+    back = np.empty(len(position), np.int64)
+    back[frames.rows] = position + 1
     return Column(back, np.ones(len(back), np.bool_), {event: 1}) if frames.is_noisy else exact_column(back)
-
-
-def fold(op: str, column: Column | None, frames: Frames, event: Hashable) -> Column:
-    """SUM, AVG, MIN, MAX or COUNT over each frame; NULLs are skipped, and a frame of nothing else is NULL."""
-    with np.errstate(all="ignore"):
-        if op == "count":
-            return _count(column, frames, event)
-        assert column is not None  # noqa: S101  the plan has checked it
-        return _extreme(op, column, frames, event) if op in ("min", "max") else _sum(op, column, frames, event)
 
 
 def _count(column: Column | None, frames: Frames, event: Hashable) -> Column:
@@ -215,3 +214,16 @@ def _extreme(op: str, column: Column, frames: Frames, event: Hashable) -> Column
         exact = exact_column(values, valid)
         return Column(exact.values, exact.valid, {}, exact.around, steady)
     return Column(values, valid, {event: _draws(column, frames)}, around, steady)
+
+
+FOLDS: dict[str, Operator] = {
+    "count": Operator(_count, 0, 1),
+    "sum": Operator(partial(_sum, "sum"), 1, 1),
+    "avg": Operator(partial(_sum, "avg"), 1, 1),
+    "min": Operator(partial(_extreme, "min"), 1, 1, largest_size),
+    "max": Operator(partial(_extreme, "max"), 1, 1, largest_size),
+}
+"""Functions of several rows: over a window, or over the groups of a `Folded` table. Each takes a column, frames and an event."""
+WINDOW_FUNCTIONS: dict[str, Operator] = {
+    **FOLDS, **{op: Operator(partial(_rank, op), 0, 0) for op in ("row_number", "rank", "dense_rank")}
+}  # fmt: skip

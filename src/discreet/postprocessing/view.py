@@ -25,10 +25,10 @@ from discreet.algebra.released_expressions import (
     Sorted,
     Stacked,
     View,
+    parts_of,
 )
 from discreet.postprocessing.boolean_logic import joint_events, truth
 from discreet.postprocessing.estimates import Cells, estimated
-from discreet.postprocessing.half_widths import expected_width, width_of
 from discreet.postprocessing.noisy_columns import (
     Column,
     Mask,
@@ -40,13 +40,11 @@ from discreet.postprocessing.noisy_columns import (
     remembered,
 )
 from discreet.postprocessing.noisy_groups import Noisy
-from discreet.postprocessing.operators import applied
+from discreet.postprocessing.operators import apply_operator
 from discreet.postprocessing.ordering import sort_keys, sorted_rows
 from discreet.postprocessing.plan import Plan
-from discreet.postprocessing.result_windows import fold, frames_of, ranked
+from discreet.postprocessing.result_windows import apply_window, frames_of
 from discreet.postprocessing.row_matching import check_size, matching_rows
-
-__all__ = ["Table", "expected_width", "table_of", "width_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,13 +102,15 @@ class _Viewer:
         """One row for each group of each grouping set."""
         number, query = view.query, self._plan.queries[view.query]
         sets = [
-            Cells(number, query, priced, noisy)
-            for priced, noisy in zip(self._plan.priced[number], self._noisy[number], strict=True)
+            Cells(number, query, grouping, noisy)
+            for grouping, noisy in zip(self._plan.grouping_sets[number], self._noisy[number], strict=True)
         ]
         size = sum(len(cells) for cells in sets)
-        leaves = list(dict.fromkeys(_leaves([view.having, *(after for _, after in view.columns)])))
+        expressions = [after for after in (view.having, *(after for _, after in view.columns)) if after is not None]
+        parts = dict.fromkeys(part for after in expressions for part in parts_of(after))
+        leaves = [part for part in parts if not isinstance(part, Constant | Apply | Over)]
         table = Table(tuple(self._leaf(leaf, sets, size) for leaf in leaves), size, size)
-        place = {leaf: at for at, leaf in enumerate(leaves)}
+        place: dict[After, int] = {leaf: at for at, leaf in enumerate(leaves)}
         return _selected(table, [after for _, after in view.columns], view.having, lambda leaf: place[leaf])
 
     def _leaf(self, leaf: After, sets: Sequence[Cells], size: int) -> Column:
@@ -120,7 +120,7 @@ class _Viewer:
             case KeyOf():
                 return _key(leaf.key, sets)
             case Grouping():
-                parts = [np.full(len(cells), int(leaf.key not in cells.priced.keys), np.int64) for cells in sets]
+                parts = [np.full(len(cells), int(leaf.key not in cells.grouping.keys), np.int64) for cells in sets]
                 return exact_column(np.concatenate(parts))
         return constant(self._plan.people, size)
 
@@ -143,27 +143,11 @@ def _tagged(column: Column, tag: int) -> Column:
     return replace(column, events={(tag, event): draws for event, draws in column.events.items()})
 
 
-def _leaves(expressions: Sequence[After | None]) -> list[After]:
-    """What an expression reads of its groups."""
-    leaves: list[After] = []
-    for after in expressions:
-        match after:
-            case None | Constant():
-                continue
-            case Apply():
-                leaves += _leaves(after.args)
-            case Over():
-                leaves += _leaves([*after.args, *after.partition, *(key for key, _ in after.order)])
-            case _:
-                leaves.append(after)
-    return leaves
-
-
 def _key(key: int, sets: Sequence[Cells]) -> Column:
     """A key over all sets, NULL where it is rolled up."""
     parts = [
-        from_arrow(cells.noisy.keys[cells.priced.keys.index(key)])
-        if key in cells.priced.keys
+        from_arrow(cells.noisy.keys[cells.grouping.keys.index(key)])
+        if key in cells.grouping.keys
         else constant(None, len(cells))
         for cells in sets
     ]
@@ -227,7 +211,7 @@ def _folded(table: Table, view: Folded) -> Table:
     first = frames.rows[frames.starts] if table.size else frames.rows
     columns = [key.take(first) for key in keys]
     for at, (_, op, after) in enumerate(view.folds):
-        columns.append(fold(op, None if after is None else scope.column(after), frames, (scope, at)))
+        columns.append(apply_window(op, None if after is None else scope.column(after), frames, (scope, at)))
     chosen = frames.is_noisy and bool(keys)
     return Table(tuple(columns), len(first), table.population if chosen else len(first), chosen)
 
@@ -257,7 +241,7 @@ class _Scope:
             case Constant():
                 return constant(after.value, self._table.size)
             case Apply():
-                return applied(after.op, [self.column(arg) for arg in after.args])
+                return apply_operator(after.op, [self.column(arg) for arg in after.args])
             case Over():
                 if after not in self._windows:
                     self._windows[after] = self._over(after)
@@ -274,6 +258,5 @@ class _Scope:
             chosen_by_noise=self._table.chosen_by_noise,
             each=True,
         )
-        if window.op in ("row_number", "rank", "dense_rank"):
-            return ranked(window.op, frames, event)
-        return fold(window.op, self.column(window.args[0]) if window.args else None, frames, event)
+        column = self.column(window.args[0]) if window.args else None
+        return apply_window(window.op, column, frames, event)

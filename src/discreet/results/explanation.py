@@ -12,8 +12,8 @@ from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.mechanisms import Gaussian, Mechanism, PermuteAndFlip, Quantile
 from discreet.planning.output_names import key_names, measure_name
+from discreet.postprocessing.half_widths import expected_half_widths
 from discreet.postprocessing.plan import Plan
-from discreet.postprocessing.view import expected_width
 from discreet.results import answer_notes
 from discreet.results.models import Balance, Explanation, GroupFacts, MeasureFacts
 
@@ -42,7 +42,7 @@ def explained(
         groups=_groups_of(plan),
         measures=tuple(_measures_of(plan)),
         columns=plan.columns,
-        half_widths={name: expected_width(plan, name, CONFIDENCE) for name in plan.columns},
+        half_widths=expected_half_widths(plan, CONFIDENCE),
         confidence=CONFIDENCE,
         loss=loss,
         in_words=loss.in_words(),
@@ -117,7 +117,7 @@ def _groups_of(plan: Plan) -> int | None:
 def _measures_of(plan: Plan) -> Iterator[MeasureFacts]:
     """Every measure of every grouping, with its sensitivity and its noise; what is public and free has none."""
     names = key_names(plan)
-    for number, (query, parts) in enumerate(zip(plan.queries, plan.priced, strict=True)):
+    for number, (query, parts) in enumerate(zip(plan.queries, plan.grouping_sets, strict=True)):
         for part in parts:
             by = tuple(names[number, key] for key in part.keys)
             for measure, mechanisms in zip(query.measures, part.mechanisms, strict=True):

@@ -333,9 +333,9 @@ def pays_for_winners(sql: str, *, epsilon: int) -> Check:
         charged = Composed.of(plan.releases).exact_pure_epsilon
         if charged is None or charged > epsilon:
             return [f"charged {charged}"]
-        (query,), ((priced,),) = plan.queries, plan.priced
-        laws = [_winners(query, priced.choices, run(plan, engine)[0][0]) for engine in engines]
-        paid = float(sum(exact(choice.epsilon) for choice in priced.choices))
+        (query,), ((grouping,),) = plan.queries, plan.grouping_sets
+        laws = [_winners(query, grouping.choices, run(plan, engine)[0][0]) for engine in engines]
+        paid = float(sum(exact(choice.epsilon) for choice in grouping.choices))
         furthest = max(abs(math.log(laws[0][key] / law[key])) for law in laws for key in law)
         return [f"{furthest} where {paid} is paid"] if furthest > paid + 1e-9 else []
 

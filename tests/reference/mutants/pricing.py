@@ -75,7 +75,7 @@ def groups_that_have_one_row(patch):
 
 @MUTANTS.caught_by(pays_for("SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward)"))
 def rollups_paid_for_once(patch):
-    patch.setattr(Plan, "releases", property(lambda self: tuple(part for sets in self.priced for part in sets[0].releases)))  # fmt: skip
+    patch.setattr(Plan, "releases", property(lambda self: tuple(part for sets in self.grouping_sets for part in sets[0].releases)))  # fmt: skip
 
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*), SUM(age) FROM visits"))

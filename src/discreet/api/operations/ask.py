@@ -16,7 +16,7 @@ from discreet.errors import NotAnswered, ScaleOutOfRange, TooLarge
 from discreet.mechanisms.mechanism import least
 from discreet.pipeline.pipeline import SqlRelease
 from discreet.planning.query_planning import at_price, digest_of
-from discreet.postprocessing.half_widths import width_of
+from discreet.postprocessing.half_widths import widest_half_width
 from discreet.postprocessing.plan import Plan
 from discreet.results.answer import Answer
 from discreet.results.explanation import explained
@@ -101,7 +101,7 @@ def epsilon_within(sql: str | Table, context: Context, *, within: Number, confid
             if time.monotonic() > until:
                 raise TooLarge("The question takes too long to plan.", next_step="Name its epsilon.")
             try:
-                return width_of(plan_query(sql, context, epsilon=epsilon, **details), confidence) <= wanted
+                return widest_half_width(plan_query(sql, context, epsilon=epsilon, **details), confidence) <= wanted
             except ScaleOutOfRange:
                 return False  # too wide to be drawn
 

@@ -61,7 +61,7 @@ def to_be_bounded(catalog: Catalog, table: str, column: str) -> Column:
 
 def ends_of(answer: Answer, kind: Type) -> tuple[Fraction, Fraction] | None:
     """Bounds around every bin whose noisy count is above what noise alone would reach; None if there is no such bin."""
-    mechanism = answer.plan.priced[0][0].mechanisms[0][0]
+    mechanism = answer.plan.grouping_sets[0][0].mechanisms[0][0]
     noise = exact(mechanism.error(1 - (1 - _SURE) / (2 * len(_EDGES) + 2)))
     rows = [tuple(row.values()) for row in answer.rows]
     full = [bin_ for bin_, count in rows if bin_ is not None and count > noise]

@@ -165,7 +165,7 @@ async def recalled(
 def _json(answer: Answer, file: WaitingAnswer, *, level: float, most: int) -> None:
     """A refusal where it is too large; its price is paid, and Parquet has room for it."""
     if len(answer) * len(answer.columns) > most:
-        raise too_many_cells(most, paid=True)
+        raise too_many_cells(most, charged=True)
     for text in answer_text(answer, level):
         file.write(text.encode())
 
