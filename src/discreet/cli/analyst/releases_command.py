@@ -65,7 +65,7 @@ def _facts(books: Ledger, listed: Listed, analyst: str | None) -> dict[str, Any]
     try:
         stored = books.seen_answer(listed.query, analyst=analyst)
         kind = Transcript.decoded(stored).facts["purpose"]["kind"]
-    except NotAnswered:  # paid for under an earlier format, or taken out of the books since
+    except NotAnswered:  # taken out of the ledger since
         kind = None
     return {"name": listed.name, "kind": kind, "by": listed.giver, "published": listed.is_published}
 

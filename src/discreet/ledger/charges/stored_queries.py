@@ -125,7 +125,7 @@ def worded(draft: Draft, charge: Entry) -> Entry:
 
 def words_of(draft: Draft, known: Standing) -> str:
     """In which words a query was first asked."""
-    return str(worded(draft, _charge_at(draft, known, known.charged)).body.get("label", ""))
+    return str(worded(draft, _charge_at(draft, known, known.charged)).body["label"])
 
 
 def mark_paid(draft: Draft, charge: Entry) -> None:
