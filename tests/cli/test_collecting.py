@@ -9,7 +9,7 @@ import pytest
 from discreet.catalog import load_catalog
 from discreet.errors import DiscreetError
 from discreet.local import Client
-from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.collector.report_store import ReportStore
 from tests.commands import call
 from tests.server.conftest import Server
 
@@ -184,7 +184,7 @@ def test_a_task_is_published_to_the_books_of_a_catalog(discreet, tmp_path):
     discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--publish", str(config))
     with pytest.raises(DiscreetError, match="no reports"):
         discreet("estimate", "task.json", "--config", str(config))
-    books = CollectorBooks.of(load_catalog(config))
+    books = ReportStore.of(load_catalog(config))
     books.receive(books.task("emoji"), [Client(books.task("emoji")).report("a") for _ in range(2)])
     books.close()
     assert "2 reports" in discreet("estimate", "task.json", "--config", str(config))

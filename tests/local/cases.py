@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.local.device.client import RANDOMIZERS, VERSION, Randomizer, fingerprint
-from discreet.local.protocols import twin_of
+from discreet.local.protocols import protocol_for
 from discreet.local.protocols.protocol import Protocol
 
 LN_3 = "1.09861228867"
@@ -41,7 +41,7 @@ class Case:
 
     @property
     def twin(self) -> Protocol[Any]:
-        return twin_of(self.randomizer)
+        return protocol_for(self.randomizer)
 
     @property
     def epsilon_of_one_report(self) -> float:
@@ -82,7 +82,7 @@ class Trial:
         return np.arange(self.values)
 
     def twin(self, seed: int = 7) -> Protocol[Any]:
-        return twin_of(randomizer_for(self.protocol, self.epsilon, self.parameters, seed))
+        return protocol_for(randomizer_for(self.protocol, self.epsilon, self.parameters, seed))
 
     def __str__(self) -> str:
         return label(self.protocol, self.parameters)

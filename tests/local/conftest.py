@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.collector.report_store import ReportStore
 from tests.ledger.conftest import postgres_url, where
 from tests.local.tasks import Clock, task
 
@@ -11,7 +11,7 @@ __all__ = ["books", "clock", "postgres_url", "where"]
 
 @pytest.fixture
 def books(where):
-    found = CollectorBooks.open(where)
+    found = ReportStore.open(where)
     found.publish(task())
     yield found
     found.close()

@@ -127,11 +127,11 @@ def numbers_of(twin: Protocol, reports: np.ndarray) -> tuple[int, ...]:
 
 def reports_of(twin: Protocol, numbers: list[int]) -> np.ndarray:
     """The client's integers as the twin has them: words, or the bytes of `client.packed`."""
-    from discreet.local.device.client import packed
+    from discreet.local.device.client import pack
 
     if not twin.wide:
         return np.array(numbers, np.uint64)
-    rows = [np.frombuffer(packed(number, twin.randomizer.bits), np.uint8) for number in numbers]
+    rows = [np.frombuffer(pack(number, twin.randomizer.bits), np.uint8) for number in numbers]
     return np.array(rows).reshape(len(numbers), -1)
 
 

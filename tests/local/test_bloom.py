@@ -11,7 +11,7 @@ import pytest
 
 from discreet.errors import BadInput
 from discreet.local.device.client import WORD, Draw
-from discreet.local.protocols import twin_of
+from discreet.local.protocols import protocol_for
 from discreet.local.protocols.bloom import rappor_shape
 from discreet.local.protocols.draws import Draws
 from tests.laws import exp_of
@@ -35,7 +35,7 @@ WORKING = [
 @pytest.mark.parametrize("parameters", TINY)
 def test_the_twin_has_the_devices_law_and_one_report_keeps_its_promise(parameters):
     randomizer = randomizer_for("rappor", "2", parameters)
-    twin = twin_of(randomizer)
+    twin = protocol_for(randomizer)
     laws = [device_law(randomizer, code) for code in range(3)]
     for code, law in enumerate(laws):
         assert sum(law.values()) == 1
@@ -105,7 +105,7 @@ class SeededDraw(Draw):
 @pytest.mark.parametrize(("epsilon", "parameters"), WORKING)
 def test_estimates_err_as_much_as_their_variance_says_and_intervals_cover(epsilon, parameters):
     people, times, size = 600, 2000, parameters["size"]
-    twin = twin_of(randomizer_for("rappor", epsilon, parameters))
+    twin = protocol_for(randomizer_for("rappor", epsilon, parameters))
     counts = np.floor(people / np.arange(1, size + 1) ** 1.2 / 3).astype(np.int64)
     counts[0] += people - counts.sum()
     codes, every = np.repeat(np.arange(size), counts), np.arange(size)
@@ -127,7 +127,7 @@ def test_estimates_err_as_much_as_their_variance_says_and_intervals_cover(epsilo
 def test_the_variance_is_that_of_every_way_it_can_go():
     parameters = {"size": 3, "filter_bits": 3, "hashes": 1, "cohorts": 2, "first": "1"}
     randomizer = randomizer_for("rappor", "2", parameters)
-    twin = twin_of(randomizer)
+    twin = protocol_for(randomizer)
     for code in range(3):
         law = device_law(randomizer, code)
         estimates = np.array(
@@ -143,7 +143,7 @@ def test_the_variance_is_that_of_every_way_it_can_go():
 
 @pytest.mark.parametrize(("epsilon", "parameters"), WORKING)
 def test_devices_and_shards_are_counted_like_the_twin(epsilon, parameters):
-    twin = twin_of(randomizer_for("rappor", epsilon, parameters))
+    twin = protocol_for(randomizer_for("rappor", epsilon, parameters))
     numbers = [twin.randomizer.randomize(code % 12, Draw()) for code in range(60)]
     reports = reports_of(twin, numbers)
     assert numbers_of(twin, reports) == tuple(numbers)
@@ -159,7 +159,7 @@ def test_devices_and_shards_are_counted_like_the_twin(epsilon, parameters):
 
 
 def test_values_that_the_filters_cannot_tell_apart_are_refused_by_name():
-    few = twin_of(
+    few = protocol_for(
         randomizer_for("rappor", "2", {"size": 40, "filter_bits": 8, "hashes": 1, "cohorts": 4, "first": "1"})
     )
     empty = few.tally(np.zeros(0, np.uint64))
@@ -176,7 +176,7 @@ def test_values_that_the_filters_cannot_tell_apart_are_refused_by_name():
 def test_the_default_shape_tells_all_values_apart_and_loses_little(size):
     filter_bits, hashes, cohorts = rappor_shape(size)
     parameters = {"size": size, "filter_bits": filter_bits, "hashes": hashes, "cohorts": cohorts, "first": "1"}
-    twin = twin_of(randomizer_for("rappor", "2", parameters))
+    twin = protocol_for(randomizer_for("rappor", "2", parameters))
     assert twin.randomizer.bits <= 63
     rare = twin.variance(np.full(size, 1000 / size), 1000, np.arange(size)).mean() / 1000
     assert rare <= 1.35 * 4 * math.e / (math.e - 1) ** 2

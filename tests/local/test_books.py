@@ -9,7 +9,7 @@ from discreet import errors
 from discreet.local import Client, Collector, Task
 from discreet.local.collector import tallies
 from discreet.local.collector.intake import Quota
-from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.collector.report_store import ReportStore
 from discreet.local.tasks.messages import write_batch
 from discreet.store import open_store
 from tests.local.tasks import rows_in, task
@@ -58,7 +58,7 @@ def test_the_same_message_twice_in_one_batch_counts_once(books):
 
 
 def test_a_sender_beyond_its_cap_is_refused(where):
-    books = CollectorBooks.open(where)
+    books = ReportStore.open(where)
     capped = task(per_epoch=2, lifetime=5)
     books.publish(capped)
     cheat = Client(task(per_epoch=2, lifetime=5))
@@ -74,8 +74,8 @@ def test_a_sender_beyond_its_cap_is_refused(where):
 
 
 def test_folding_forgets_payloads_and_changes_no_estimate(where):
-    books = CollectorBooks(open_store(where), fold_after=10)
-    other = CollectorBooks(open_store(where), fold_after=10**9)
+    books = ReportStore(open_store(where), fold_after=10)
+    other = ReportStore(open_store(where), fold_after=10**9)
     books.publish(task())
     messages = [Client(task()).report(EMOJI[i % 3]) for i in range(50)]
     for start in range(0, 50, 7):
@@ -87,14 +87,14 @@ def test_folding_forgets_payloads_and_changes_no_estimate(where):
         left = t.run("SELECT COUNT(*) FROM collection_waiting")[0][0]
     assert left < 10
     assert books.receive(task(), messages).reports == 0, "a folded message was counted again"
-    fresh = CollectorBooks.open(where)
+    fresh = ReportStore.open(where)
     assert fresh.collector(task()).tally.tolist() == books.collector(task()).tally.tolist()
     for one in (books, other, fresh):
         one.close()
 
 
 def test_many_threads_and_two_processes_worth_of_books_lose_and_double_nothing(where):
-    shards = [CollectorBooks.open(where) for _ in range(2)]
+    shards = [ReportStore.open(where) for _ in range(2)]
     shards[0].publish(task())
     messages = [Client(task()).report(EMOJI[i % 3]) for i in range(120)]
     counted = []
@@ -115,7 +115,7 @@ def test_many_threads_and_two_processes_worth_of_books_lose_and_double_nothing(w
 
 
 def test_batches_of_a_shuffler_count_once_in_any_order_and_say_the_smallest_crowd(where):
-    books = CollectorBooks(open_store(where), quota=Quota(numbers=4))
+    books = ReportStore(open_store(where), quota=Quota(numbers=4))
     books.publish(task())
     batches = [write_batch(task(), np.zeros(reports, np.uint64)) for reports in (30, 5, 6, 40, 7)]
     done = [
@@ -131,8 +131,8 @@ def test_batches_of_a_shuffler_count_once_in_any_order_and_say_the_smallest_crow
 
 def test_a_fold_of_reports_that_are_appended_writes_what_is_new(where):
     asked = Task.frequency("sites", domain=range(50), epsilon=2.0, protocol="olh")
-    books = CollectorBooks(open_store(where), fold_after=10)
-    others = [CollectorBooks(open_store(where), fold_after=10) for _ in range(2)]
+    books = ReportStore(open_store(where), fold_after=10)
+    others = [ReportStore(open_store(where), fold_after=10) for _ in range(2)]
     books.publish(asked)
     expected = Collector(asked)
     for number in range(47):
@@ -155,7 +155,7 @@ def test_a_fold_of_reports_that_are_appended_writes_what_is_new(where):
 
 def test_folded_and_deleted_messages_leave_no_bytes_in_the_file(tmp_path):
     asked = Task.frequency("numbers", domain=range(2**16), epsilon=30.0, protocol="olh")
-    books = CollectorBooks(open_store(tmp_path / "reports.sqlite"), fold_after=40)
+    books = ReportStore(open_store(tmp_path / "reports.sqlite"), fold_after=40)
     books.publish(asked)
     messages = [Client(asked, budget=100).report(i) for i in range(40)]
 
@@ -177,7 +177,7 @@ def test_messages_that_wait_are_added_up_piece_by_piece(where, protocol, monkeyp
     monkeypatch.setattr(tallies, "_BYTES_AT_ONCE", 64)
     monkeypatch.setattr(tallies, "_MESSAGES_AT_ONCE", 3)
     asked = Task.frequency("emoji", domain=EMOJI, epsilon=4.0, protocol=protocol)
-    books, expected = CollectorBooks(open_store(where), fold_after=40), Collector(asked)
+    books, expected = ReportStore(open_store(where), fold_after=40), Collector(asked)
     books.publish(asked)
     for _ in range(2):
         messages = [Client(asked).report("😀") for _ in range(40)]
@@ -187,7 +187,7 @@ def test_messages_that_wait_are_added_up_piece_by_piece(where, protocol, monkeyp
         books.collector(asked)
         books.receive(asked, messages[30:])
         assert rows_in(where)["collection_waiting"] == 0
-        fresh = CollectorBooks.open(where)
+        fresh = ReportStore.open(where)
         for one in (books, fresh):
             assert sorted(one.collector(asked).tally.tolist()) == sorted(expected.tally.tolist())
             assert one.collector(asked).reports == expected.reports

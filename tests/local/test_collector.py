@@ -9,7 +9,7 @@ import pytest
 
 from discreet import errors
 from discreet.local import Client, Collector, Task, collect, simulate
-from discreet.local.device.client import message_of, packed
+from discreet.local.device.client import build_message, pack
 from discreet.local.protocols.draws import Draws
 from discreet.local.tasks.messages import NO_SENDER, read_message, write_batch
 from tests.sources import SeededBits
@@ -77,7 +77,7 @@ def test_the_report_beyond_the_cap_is_refused_by_the_device_and_by_the_collector
         client.report("😂")
     assert refused.value.code == "cap-reached"
     digest, sender = client.digest, next(iter(collector._senders))
-    forged = message_of(digest, sender, packed(1, 2), count=1, message_id=b"a message no cap")
+    forged = build_message(digest, sender, pack(1, 2), count=1, message_id=b"a message no cap")
     before = state(collector)
     with pytest.raises(errors.TooManyReports):
         collector.add(forged)
@@ -222,7 +222,7 @@ def test_a_message_of_8_megabytes_is_refused_and_the_longest_is_read_in_little_m
 
 def test_more_reports_than_a_device_may_make_are_refused_before_they_are_unpacked(monkeypatch):
     monkeypatch.setattr("discreet.local.tasks.messages.read_payload", None)
-    many = message_of(task().digest, b"s" * 16, bytes(251), count=1001, message_id=b"m" * 16)
+    many = build_message(task().digest, b"s" * 16, bytes(251), count=1001, message_id=b"m" * 16)
     with pytest.raises(errors.TooManyReports):
         read_message(task(), many)
 

@@ -15,7 +15,7 @@ from discreet.errors import BadTask
 from discreet.local import Client, ClientRefused, Task
 from discreet.local.device.client import HEADER, RANDOMIZERS, fingerprint
 from discreet.local.tasks.messages import read_message
-from discreet.local.tasks.task_rules import sound_task
+from discreet.local.tasks.task_rules import validate_task
 
 EPOCH = 100
 
@@ -334,7 +334,7 @@ def test_a_malformed_task_is_refused_and_nothing_else_happens(change):
         Client(spec)
     assert refused.value.code == "bad-task"
     with pytest.raises(BadTask):
-        sound_task(spec)
+        validate_task(spec)
 
 
 TABLE = json.loads((Path(__file__).parent / "tasks_for_devices.json").read_text())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.local.device.client import WORD, ClientRefused
-from discreet.local.protocols import twin_of
+from discreet.local.protocols import protocol_for
 from tests.local.cases import LN_3, randomizer_for
 from tests.local.laws import device_law, twin_law
 
@@ -28,7 +28,7 @@ def test_coin_flips_are_refused_to_those_who_promise_less_than_the_logarithm_of_
 
 
 def test_the_estimator_of_coin_flips_is_twice_the_yes_less_a_half():
-    people, twin = 1000, twin_of(COIN)
+    people, twin = 1000, protocol_for(COIN)
     for yes in range(0, people + 1, 50):
         tally = np.array([people - yes, yes])
         share = twin.estimate(tally, people, np.array([1]))[0] / people
@@ -37,7 +37,7 @@ def test_the_estimator_of_coin_flips_is_twice_the_yes_less_a_half():
 
 def moments_of_the_estimated_share(randomizer, answers):
     """The exact mean and variance of the estimated share of yes, over all draws of all people."""
-    twin, people = twin_of(randomizer), len(answers)
+    twin, people = protocol_for(randomizer), len(answers)
     p, q = twin.chances
     law = twin_law(twin, np.array(answers), slots=np.zeros(people, np.int64))
     estimate = {reports: (sum(reports) - people * q) / (p - q) / people for reports in law}
@@ -55,7 +55,7 @@ def test_warners_estimator_is_unbiased_with_the_variance_of_the_slide(answers):
     assert mean == Fraction(sum(answers), 3)
     assert float(variance) == pytest.approx(math.e / (math.e - 1) ** 2 / 3, rel=1e-12)
     counts = np.array([3 - sum(answers), sum(answers)], np.float64)
-    assert twin_of(WARNER).variance(counts, 3, np.arange(2)) / 9 == pytest.approx(float(variance), rel=1e-12)
+    assert protocol_for(WARNER).variance(counts, 3, np.arange(2)) / 9 == pytest.approx(float(variance), rel=1e-12)
 
 
 @pytest.mark.parametrize("randomizer", [COIN, WARNER], ids=["coin", "warner"])
@@ -69,5 +69,5 @@ def test_the_variance_is_below_that_of_the_sapienza_slide(randomizer):
 
 
 def test_an_answer_may_be_any_of_the_values_and_no_other():
-    twin = twin_of(randomizer_for("grr", "1", {"size": 5}))
+    twin = protocol_for(randomizer_for("grr", "1", {"size": 5}))
     assert twin.legal(np.arange(8, dtype=np.uint64)).tolist() == [True] * 5 + [False] * 3

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.local.protocols import twin_of
+from discreet.local.protocols import protocol_for
 from discreet.local.protocols.draws import Draws
 from discreet.local.protocols.hadamard_response import walsh_hadamard
 from tests.local.cases import randomizer_for
@@ -16,7 +16,7 @@ SHAPES = [(1, 2), (1, 8), (2, 4), (3, 8), (4, 16)]
 
 def response(blocks, columns, epsilon="1", size=None):
     size = size or blocks * (columns - 1)
-    return twin_of(randomizer_for("hadamard", epsilon, {"size": size, "blocks": blocks, "columns": columns}))
+    return protocol_for(randomizer_for("hadamard", epsilon, {"size": size, "blocks": blocks, "columns": columns}))
 
 
 @pytest.mark.parametrize("columns", [1, 2, 4, 64, 1024])

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from discreet.local.device import client
-from discreet.local.protocols import twin_of
+from discreet.local.protocols import protocol_for
 from discreet.local.protocols.draws import Draws
-from discreet.local.protocols.hashing import bucket, hashed, mixed
+from discreet.local.protocols.hashing import bucket, hash_code, mix_bits
 from tests.local.cases import randomizer_for
 from tests.local.laws import PlayedDraw, law_of
 from tests.sources import SeededBits
@@ -20,7 +20,7 @@ SEEDS = [0, 7, 2**63 + 11, 2**64 - 1]
 
 
 def test_the_mixing_of_arrays_is_that_of_the_device():
-    assert mixed(np.array(WORDS, np.uint64)).tolist() == [client.mixed(word) for word in WORDS]
+    assert mix_bits(np.array(WORDS, np.uint64)).tolist() == [client.mix_bits(word) for word in WORDS]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -29,7 +29,7 @@ def test_the_hashes_of_arrays_are_those_of_the_device(seed):
     for codes in (WORDS, [word % 2**32 for word in WORDS]):
         pairs = list(zip(codes, rows, strict=True))
         arrays = np.array(codes, np.uint64), np.array(rows)
-        assert hashed(*arrays, seed).tolist() == [client.hashed(code, row, seed) for code, row in pairs]
+        assert hash_code(*arrays, seed).tolist() == [client.hash_code(code, row, seed) for code, row in pairs]
         for size in (2, 3, 56, 1000):
             expected = [client.bucket(code, row, seed, size) for code, row in pairs]
             assert bucket(*arrays, seed, size).tolist() == expected
@@ -37,7 +37,7 @@ def test_the_hashes_of_arrays_are_those_of_the_device(seed):
 
 def test_numbers_of_values_are_hashed_alike_whatever_their_type():
     codes, rows = np.arange(100), np.arange(100)[::-1]
-    assert hashed(codes, rows, 5).tolist() == hashed(codes.astype(np.uint64), rows, 5).tolist()
+    assert hash_code(codes, rows, 5).tolist() == hash_code(codes.astype(np.uint64), rows, 5).tolist()
 
 
 @pytest.mark.parametrize("buckets", [2, 3, 7, 56, 1025])
@@ -55,12 +55,12 @@ def test_support_is_the_number_of_reports_in_the_bucket_of_a_value(buckets, seed
             )
             for code in codes
         ]
-        twin = twin_of(randomizer)
+        twin = protocol_for(randomizer)
         assert twin.support(twin.tally(reports), np.array(codes, np.uint64)).tolist() == expected
 
 
 def test_support_does_not_depend_on_how_reports_are_divided():
-    twin = twin_of(randomizer_for("olh", "2", {"buckets": 8}))
+    twin = protocol_for(randomizer_for("olh", "2", {"buckets": 8}))
     codes = np.arange(20_000) % 50
     reports = twin.encode(codes, Draws(SeededBits("pieces")), slots=np.arange(codes.size))
     whole = twin.support(reports, np.arange(50))
@@ -76,7 +76,7 @@ def test_other_values_fall_into_the_bucket_by_the_choice_of_the_hash_function():
 
 
 def test_a_bucket_that_does_not_exist_is_not_legal():
-    twin = twin_of(randomizer_for("olh", "1", {"buckets": 5}))
+    twin = protocol_for(randomizer_for("olh", "1", {"buckets": 5}))
     assert twin.legal(np.array([4, 5, 7, 8 + 4, (2**32 << 3) | 1], np.uint64)).tolist() == [
         True,
         False,

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.errors import BadInput
 from discreet.local.device.client import Draw, fingerprint
-from discreet.local.protocols import twin_of
+from discreet.local.protocols import protocol_for
 from discreet.local.protocols.draws import Draws
 from discreet.local.protocols.heavy import beyond_chance, pem_shape
 from tests.laws import exp_of
@@ -50,13 +50,13 @@ def zipf(size, people, seed):
 def prefixes(epsilon, length, *, seed=7):
     lengths, buckets = pem_shape(length, epsilon)
     parameters = {"length": length, "prefixes": list(lengths), "buckets": buckets}
-    return twin_of(randomizer_for("pem", str(epsilon), parameters, seed))
+    return protocol_for(randomizer_for("pem", str(epsilon), parameters, seed))
 
 
 @pytest.mark.parametrize(("protocol", "epsilon", "parameters"), TINY)
 def test_the_twin_has_the_devices_law_and_the_law_keeps_its_promise(protocol, epsilon, parameters):
     randomizer = randomizer_for(protocol, epsilon, parameters)
-    twin = twin_of(randomizer)
+    twin = protocol_for(randomizer)
     worst = Fraction(0)
     for slot in range(3 if protocol == "pem" else 1):
         laws = [device_law(randomizer, text, slot=slot) for text in (b"a", b"ab", b"b", b"zz")]
@@ -73,11 +73,11 @@ def test_the_twin_has_the_devices_law_and_the_law_keeps_its_promise(protocol, ep
 def test_what_no_device_sends_is_refused():
     for protocol, epsilon, parameters in TINY[1:]:
         randomizer = randomizer_for(protocol, epsilon, parameters)
-        twin = twin_of(randomizer)
+        twin = protocol_for(randomizer)
         possible = set(device_law(randomizer, b"a"))
         others = sorted(set(range(1 << randomizer.bits)) - possible)
         assert not others or not twin.legal(reports_of(twin, others)).any()
-    twin = twin_of(randomizer_for(*TINY[0]))
+    twin = protocol_for(randomizer_for(*TINY[0]))
     assert twin.legal(np.array([0, 2, 3, 4, (1 << 34) - 2, 1 << 34], np.uint64)).tolist() == [
         True,
         True,
@@ -91,7 +91,7 @@ def test_what_no_device_sends_is_refused():
 def test_a_wide_report_of_a_puzzle_has_the_devices_bits():
     """With an epsilon beyond reason nobody ever lies, so that two reports can be compared bit for bit."""
     randomizer = randomizer_for("sfp", "2000", {"length": 2, "piece": 2, "rows": 1, "columns": 64})
-    twin = twin_of(randomizer)
+    twin = protocol_for(randomizer)
     texts = [b"a", b"ab", b"zq"]
     device = [randomizer.randomize(text, Draw()) for text in texts]
     reports = twin.encode(texts, Draws(), slots=np.arange(3))
@@ -147,7 +147,7 @@ def test_counts_of_texts_err_as_much_as_their_variance_says_and_intervals_cover(
     texts = [b"aa", b"ab", b"b", b"zz", b"zy", b"c", b"x", b"cc", b"dd"]
     counts = np.array([250, 200, 130, 90, 50, 40, 30, 10, 0])
     parameters = {"length": 2, "prefixes": [8, 16], "buckets": 8}
-    twin = twin_of(randomizer_for("pem", "2", parameters))
+    twin = protocol_for(randomizer_for("pem", "2", parameters))
     codes = [text for text, count in zip(texts, counts, strict=True) for _ in range(count)]
     draws = Draws(SeededBits("texts"))
     slots = draws.below(1 << 32, people * times).reshape(times, people)
@@ -189,7 +189,7 @@ def test_shapes_of_prefixes_end_with_the_whole_text():
     assert pem_shape(2, 1)[0] == (16,)
     assert pem_shape(4, 4) == ((16, 24, 32), 56)
     for lengths, problem in (([8, 12], "whole"), ([24], "far apart"), ([4, 24], "far apart")):
-        twin = twin_of(
+        twin = protocol_for(
             randomizer_for("pem", "1", {"length": 3 if 24 in lengths else 2, "prefixes": lengths, "buckets": 4})
         )
         with pytest.raises(BadInput, match=problem):
@@ -200,7 +200,7 @@ def test_the_puzzle_finds_the_frequent_words_of_a_small_world():
     people = 60_000
     which = zipf(len(WORDS), people, seed=3)
     parameters = {"length": 8, "piece": 2, "rows": 256, "columns": 128}
-    twin = twin_of(randomizer_for("sfp", "8", parameters))
+    twin = protocol_for(randomizer_for("sfp", "8", parameters))
     reports = twin.encode([WORDS[i] for i in which], Draws(SeededBits("puzzle")), slots=np.arange(people))
     assert twin.legal(reports).all()
     tally = twin.merged(twin.tally(reports[:20_000]), twin.tally(reports[20_000:]))
@@ -221,7 +221,7 @@ def test_the_puzzle_looks_only_where_it_is_told():
     people = 30_000
     texts = [b"0x1f", b"beef"]
     parameters = {"length": 4, "piece": 2, "rows": 64, "columns": 128}
-    twin = twin_of(randomizer_for("sfp", "8", parameters))
+    twin = protocol_for(randomizer_for("sfp", "8", parameters))
     reports = twin.encode([texts[i % 2] for i in range(people)], Draws(SeededBits("where")), slots=np.arange(people))
     tally = twin.tally(reports)
     assert [text for text, _, _ in twin.heavy_hitters(tally, people, keep=5)] == [b"beef"]
@@ -231,7 +231,7 @@ def test_the_puzzle_looks_only_where_it_is_told():
 
 
 def test_the_collector_names_fragments_as_devices_do():
-    twin = twin_of(randomizer_for(*TINY[1]))
+    twin = protocol_for(randomizer_for(*TINY[1]))
     r = twin.randomizer
     own = hashlib.sha256(b"ab").digest()[0]
     assert [r.fragment(b"ab", place) for place in range(2)] == [f"0:61:{own}", f"1:62:{own}"]
@@ -246,7 +246,7 @@ def test_counts_of_words_in_a_puzzle_err_as_much_as_their_variance_says_and_inte
     bits, errors, covered = SeededBits("words of a puzzle"), [], []
     shape = {"length": 6, "piece": 2, "rows": 16, "columns": 16}
     for trial in range(2600):
-        twin = twin_of(randomizer_for("sfp", "4", shape, 1000 + trial))
+        twin = protocol_for(randomizer_for("sfp", "4", shape, 1000 + trial))
         tally = twin.tally(twin.encode(texts, Draws(bits), slots=np.arange(people)))
         found = twin.estimate(tally, people, words)
         errors.append((found - counts) ** 2 / twin.variance(counts, people, words))

@@ -126,7 +126,7 @@ def test_what_two_reports_tell_is_what_the_device_says(protocol, times, memoize,
     make, values = TASKS[protocol]
     task = make(memoize=memoize, epoch_seconds=EPOCH, lifetime=2)
     if isinstance(task.randomizer, TwoRounds) and times == TWO_EPOCHS:  # too many draws to play with a third value
-        monkeypatch.setattr(device, "stand_in", lambda spec, draw: None)
+        monkeypatch.setattr(device, "substitute_value", lambda spec, draw: None)
         values = (0, 1)
     client = held(task, values, times)
     if memoize:
@@ -138,7 +138,7 @@ def test_what_two_reports_tell_is_what_the_device_says(protocol, times, memoize,
     ("protocol", "times"), [("rappor", (0, 1, 2)), ("loloha", (0, 1, 2)), ("loloha", (0, 1, EPOCH))]
 )
 def test_what_three_reports_of_one_permanent_answer_tell_is_what_the_device_says(protocol, times, monkeypatch):
-    monkeypatch.setattr(device, "stand_in", lambda spec, draw: None)  # nobody is outside here: it is not used
+    monkeypatch.setattr(device, "substitute_value", lambda spec, draw: None)  # nobody is outside here: it is not used
     make, _ = TASKS[protocol]
     held(make(epoch_seconds=EPOCH, lifetime=3), (0, 1), times)
 
@@ -161,7 +161,7 @@ def test_a_memory_for_each_value_would_tell_that_a_value_changed():
 
 
 def test_a_memory_for_each_value_would_cost_more_than_two_reports_say(monkeypatch):
-    monkeypatch.setattr(device, "stand_in", lambda spec, draw: None)
+    monkeypatch.setattr(device, "substitute_value", lambda spec, draw: None)
     make, _ = TASKS["rappor"]
     worst, spent, client = worst_of(make(lifetime=2), (0, 1), ONE_EPOCH, kind=OneAnswerAValue)
     assert worst > exp_of(spent) * (1 + NEAR)
@@ -200,7 +200,7 @@ def test_reports_of_one_permanent_answer_can_cost_more_than_their_number_times_t
     """So first times reports was no bound: with many buckets two reports that agree tell more than twice one."""
     randomizer = frequency("loloha", "6", 60, parameters={"buckets": 50}, first=1)().randomizer
     assert randomizer.loss(2) > 2 * randomizer.loss(1)
-    assert randomizer.loss(3) / 3 == randomizer.dearest(7) == randomizer.dearest(1000)
+    assert randomizer.loss(3) / 3 == randomizer.max_loss_per_report(7) == randomizer.max_loss_per_report(1000)
 
 
 def test_a_lifetime_that_nobody_names_costs_at_most_twenty():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.local.device.client import WORD
-from discreet.local.protocols import twin_of
+from discreet.local.protocols import protocol_for
 from discreet.local.protocols.draws import Draws
 from discreet.local.protocols.numeric import hybrid_share, piecewise_width, square_wave_width
 from tests.laws import exp_of
@@ -28,7 +28,7 @@ def twin(protocol, epsilon, steps):
         parameters["share"] = hybrid_share(epsilon)
     if protocol == "square-wave":
         parameters["width"] = square_wave_width(steps, epsilon)
-    return twin_of(randomizer_for(protocol, str(epsilon), parameters))
+    return protocol_for(randomizer_for(protocol, str(epsilon), parameters))
 
 
 def outputs_of(one):
@@ -68,13 +68,13 @@ def test_the_mean_of_one_report_is_exactly_the_place_and_its_variance_exactly_th
     cells = np.eye(outputs_of(one), dtype=np.int64)
     for code in range(7):
         law = device_law(one.randomizer, code)
-        guesses = {report: one.sum_of_places(one.tally(np.array([report], np.uint64))) for report in law}
+        guesses = {report: one.sum_of_positions(one.tally(np.array([report], np.uint64))) for report in law}
         mean = sum(chance * guesses[report] for report, chance in law.items())
         assert mean == code
         variance = sum(chance * guesses[report] ** 2 for report, chance in law.items()) - mean**2
         assert one.variance(np.ones(1), 1, np.array([code])) == pytest.approx([float(variance)], rel=1e-9)
         assert max(abs(guess - code) for guess in guesses.values()) <= one.influence * (1 + 1e-12)
-    least, most = (float(end) for end in (min(map(one.sum_of_places, cells)), max(map(one.sum_of_places, cells))))
+    least, most = (float(end) for end in (min(map(one.sum_of_positions, cells)), max(map(one.sum_of_positions, cells))))
     if protocol != "hybrid" or epsilon == 1:
         assert one.guesses == pytest.approx((least, most))
 
@@ -86,7 +86,7 @@ def test_means_err_as_much_as_their_variance_says_and_intervals_cover(protocol, 
     one = twin(protocol, epsilon, 20)
     codes = np.random.default_rng(5).binomial(20, 0.3, people)
     tallies = tallies_of(one, codes, trials=trials, seed=f"mean {protocol} {epsilon}")
-    each = np.array([float(one.sum_of_places(cell)) for cell in np.eye(tallies.shape[1], dtype=np.int64)])
+    each = np.array([float(one.sum_of_positions(cell)) for cell in np.eye(tallies.shape[1], dtype=np.int64)])
     estimates = tallies @ each / people
     for tally, estimate in zip(tallies[:50], estimates[:50], strict=True):
         assert one.estimate(tally, people, NONE) == pytest.approx([estimate])
@@ -205,7 +205,7 @@ def test_running_sums_are_products_with_the_channel():
     rng = np.random.default_rng(8)
     people, outputs = rng.random(10), rng.random(one.randomizer.outputs)
     assert np.allclose(one._outputs_of(people), one.channel @ people)
-    assert np.allclose(one._places_of(outputs), one.channel.T @ outputs)
+    assert np.allclose(one._positions_of(outputs), one.channel.T @ outputs)
 
 
 def test_nothing_is_smoothed_out_of_nothing():

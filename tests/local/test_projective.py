@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.local.device.client import ClientRefused, Field
-from discreet.local.protocols import twin_of
+from discreet.local.protocols import protocol_for
 from discreet.local.protocols.projective import FieldTables
 from tests.local.cases import randomizer_for
 from tests.local.laws import device_law
@@ -71,7 +71,7 @@ def test_the_tables_of_a_field_say_what_the_field_says(order):
 def test_decoding_is_counting_the_orthogonal_reports(order, dimension):
     size = order ** (dimension - 1)
     randomizer = randomizer_for("pgr", "1", {"size": size, "order": order, "dimension": dimension})
-    twin = twin_of(randomizer)
+    twin = protocol_for(randomizer)
     tally = SeededBits(f"{order} {dimension}").words(randomizer.points, 8).astype(np.int64)
     codes = np.unique(np.linspace(0, size - 1, 12).astype(np.int64))
     expected = [
@@ -85,7 +85,7 @@ def test_decoding_is_counting_the_orthogonal_reports(order, dimension):
 @pytest.mark.parametrize(("order", "dimension"), [(2, 2), (2, 3), (2, 4), (2, 7), (3, 4), (4, 3), (9, 2)])
 def test_the_first_values_can_be_asked_for_alone(order, dimension):
     size = order ** (dimension - 1)
-    twin = twin_of(randomizer_for("pgr", "1", {"size": size, "order": order, "dimension": dimension}))
+    twin = protocol_for(randomizer_for("pgr", "1", {"size": size, "order": order, "dimension": dimension}))
     tally = SeededBits("alone").words(twin.randomizer.points, 8).astype(np.int64)
     everything = twin.support(tally, np.arange(size))
     for first in range(min(size, 5)):
@@ -106,7 +106,7 @@ def test_every_hyperplane_has_as_many_points_and_every_two_share_as_many(order, 
 
 def test_a_report_is_orthogonal_as_often_as_promised():
     randomizer = randomizer_for("pgr", "1", {"size": 16, "order": 4, "dimension": 3})
-    p, _ = twin_of(randomizer).chances
+    p, _ = protocol_for(randomizer).chances
     for code in (0, 1, 7, 15):
         law = device_law(randomizer, code)
         assert sum(weight for report, weight in law.items() if randomizer._dot(3, code, report) == 0) == p

@@ -16,10 +16,10 @@ from discreet.local.device.client import (
     WORD,
     Draw,
     Ratio,
+    build_randomizer,
     check_promise,
-    randomizer_of,
 )
-from discreet.local.tasks.task_rules import sound_task
+from discreet.local.tasks.task_rules import validate_task
 from tests.local.cases import CASES, randomizer_for
 from tests.local.laws import device_law
 from tests.local.test_histories import TASKS
@@ -66,7 +66,7 @@ def test_a_task_that_was_written_to_get_the_truth_is_refused_by_device_task_and_
     with pytest.raises(BadTask):
         Task(spec)
     with pytest.raises(BadTask):
-        sound_task(spec)
+        validate_task(spec)
 
 
 @pytest.mark.parametrize("protocol", TASKS)
@@ -76,7 +76,7 @@ def test_the_least_epsilon_is_taken_and_less_is_refused(protocol):
         shape = {name: given for name, given in spec["parameters"].items() if name != "first"}
         first = {"first": str(LEAST_EPSILON)} if "first" in spec["parameters"] else {}
         epsilon = LEAST_EPSILON * (2 if first else 1)
-        randomizer_of({**spec, "epsilon": str(epsilon), "parameters": {**shape, **first}})
+        build_randomizer({**spec, "epsilon": str(epsilon), "parameters": {**shape, **first}})
     for too_small in (LEAST_EPSILON * Fraction(999, 1000), Fraction(1, 10**50)):
         with pytest.raises(ClientRefused, match="epsilon of at least 1/1048576"):
             Client({**spec, "epsilon": str(too_small)})

@@ -10,15 +10,15 @@ from discreet.catalog.toml_reader import _QUOTAS
 from discreet.local import Client, Task
 from discreet.local.collector import intake
 from discreet.local.collector.intake import Quota
-from discreet.local.collector.report_store import CollectorBooks
-from discreet.local.collector.sender_limit import Allowance
+from discreet.local.collector.report_store import ReportStore
+from discreet.local.collector.sender_limit import DailyLimit
 from discreet.store import open_store
 from tests.local.tasks import DAY, NUMBERED, codes_of, rows_in, task
 from tests.local.test_collector import EMOJI
 
 
 def test_a_number_serves_the_device_that_has_its_ticket_and_nobody_else(where):
-    books = CollectorBooks.open(where)
+    books = ReportStore.open(where)
     books.publish(NUMBERED)
     tickets = [books.assign(NUMBERED) for _ in range(3)]
     assert [int(ticket[:8], 16) for ticket in tickets] == [0, 1, 2]
@@ -32,7 +32,7 @@ def test_a_number_serves_the_device_that_has_its_ticket_and_nobody_else(where):
 
 
 def test_a_device_with_a_number_is_counted_whenever_it_reports_and_when_it_sends_again_it_is_told_so(where, clock):
-    books = CollectorBooks(open_store(where), clock=clock)
+    books = ReportStore(open_store(where), clock=clock)
     books.publish(NUMBERED)
     ticket = books.assign(NUMBERED)
     client = Client(NUMBERED, slot=ticket, clock=clock)
@@ -48,16 +48,16 @@ def test_a_device_with_a_number_is_counted_whenever_it_reports_and_when_it_sends
 
 
 def test_one_address_has_so_many_numbers_a_day(where, clock):
-    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(slots_a_day_per_address=2, numbers=4))
+    books = ReportStore(open_store(where), clock=clock, quota=Quota(slots_a_day_per_address=2, numbers=4))
     books.publish(NUMBERED)
-    for place in "aab":
-        books.assign(NUMBERED, place=place)
+    for address in "aab":
+        books.assign(NUMBERED, address=address)
     with pytest.raises(errors.OverQuota, match="tomorrow"):
-        books.assign(NUMBERED, place="a")
+        books.assign(NUMBERED, address="a")
     clock.now += DAY
-    books.assign(NUMBERED, place="a")
+    books.assign(NUMBERED, address="a")
     with pytest.raises(errors.OverQuota, match="all its numbers"):
-        books.assign(NUMBERED, place="a")
+        books.assign(NUMBERED, address="a")
     books.close()
 
 
@@ -65,7 +65,7 @@ def test_what_is_old_is_forgotten_in_pieces_and_the_count_of_numbers_stays_true(
     for name in ("_OLD_NUMBERS", "_OLD_SENDERS"):
         monkeypatch.setattr(intake, name, getattr(intake, name).replace("1000", "4"))
     asked = task(epoch_seconds=DAY)
-    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(numbers=12))
+    books = ReportStore(open_store(where), clock=clock, quota=Quota(numbers=12))
     books.publish(asked)
     books.receive(asked, [Client(asked).report("😀") for _ in range(10)])
     clock.now += 5 * DAY
@@ -77,7 +77,7 @@ def test_what_is_old_is_forgotten_in_pieces_and_the_count_of_numbers_stays_true(
 
 
 def test_what_is_kept_does_not_grow_with_what_was_counted(where, clock):
-    books, asked = CollectorBooks(open_store(where), fold_after=20, clock=clock), task(epoch_seconds=DAY)
+    books, asked = ReportStore(open_store(where), fold_after=20, clock=clock), task(epoch_seconds=DAY)
     books.publish(asked)
     kept = []
     for _ in range(5):
@@ -95,7 +95,7 @@ def test_what_is_kept_does_not_grow_with_what_was_counted(where, clock):
 @pytest.mark.parametrize(("epoch_seconds", "days"), [(3600, 1), (10 * DAY, 10)])
 def test_a_message_is_known_for_a_day_or_for_its_epoch_and_then_it_is_a_new_one(where, clock, epoch_seconds, days):
     asked = task(epoch_seconds=epoch_seconds)
-    books = CollectorBooks(open_store(where), clock=clock)
+    books = ReportStore(open_store(where), clock=clock)
     books.publish(asked)
     clock.now += DAY - 1
     message = Client(asked).report("😀")
@@ -109,7 +109,7 @@ def test_a_message_is_known_for_a_day_or_for_its_epoch_and_then_it_is_a_new_one(
 
 def test_where_the_epoch_never_ends_a_message_is_known_until_the_task_is_closed(where, clock):
     asked = task(per_epoch=1, lifetime=1)
-    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(numbers=3))
+    books = ReportStore(open_store(where), clock=clock, quota=Quota(numbers=3))
     books.publish(asked)
     message = Client(asked).report("😀")
     assert books.receive(asked, [message]).reports == 1
@@ -129,7 +129,7 @@ def test_where_the_epoch_never_ends_a_message_is_known_until_the_task_is_closed(
 
 def test_a_clock_that_ran_ahead_forgets_nothing_for_good_and_blocks_nothing(where, clock):
     asked = task(epoch_seconds=DAY)
-    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(messages_a_day=2))
+    books = ReportStore(open_store(where), clock=clock, quota=Quota(messages_a_day=2))
     books.publish(asked)
     clock.now += 1000 * DAY
     message = Client(asked).report("😀")
@@ -145,7 +145,7 @@ def test_a_clock_that_ran_ahead_forgets_nothing_for_good_and_blocks_nothing(wher
 
 @pytest.mark.parametrize("quota", [{"messages_a_day": 3}, {"bytes_a_day": 3}, {"numbers": 3}, {"bytes_in_all": 3}])
 def test_beyond_its_quota_a_task_refuses_by_name_and_another_task_does_not(where, clock, quota):
-    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(**quota))
+    books = ReportStore(open_store(where), clock=clock, quota=Quota(**quota))
     other = Task.frequency("other", domain=EMOJI, epsilon=1.0)
     books.publish(task())
     books.publish(other)
@@ -160,11 +160,11 @@ def test_beyond_its_quota_a_task_refuses_by_name_and_another_task_does_not(where
 
 
 def test_one_address_sends_so_many_messages_a_day_and_others_go_on(where, clock):
-    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(messages_a_day_per_address=4))
+    books = ReportStore(open_store(where), clock=clock, quota=Quota(messages_a_day_per_address=4))
     books.publish(task())
 
-    def sent(place, count):
-        done = books.receive(task(), [Client(task()).report("😀") for _ in range(count)], place=place)
+    def sent(address, count):
+        done = books.receive(task(), [Client(task()).report("😀") for _ in range(count)], address=address)
         return [refusal and refusal.code for refusal in done.refusals]
 
     assert sent("a", 6) == [None] * 4 + ["over-quota"] * 2
@@ -179,24 +179,24 @@ def test_one_address_sends_so_many_messages_a_day_and_others_go_on(where, clock)
 
 @pytest.mark.parametrize("quota", [{"messages_a_day": 100}, {"bytes_a_day": 6000}])
 def test_few_addresses_do_not_take_what_a_task_takes_in_a_day(where, clock, quota):
-    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(**quota))
+    books = ReportStore(open_store(where), clock=clock, quota=Quota(**quota))
     books.publish(task())
-    for place in "abcdefghij":
-        books.receive(task(), [Client(task()).report("😀") for _ in range(20)], place=place)
-    assert books.receive(task(), [Client(task()).report("😀")], place="honest").reports == 1
+    for address in "abcdefghij":
+        books.receive(task(), [Client(task()).report("😀") for _ in range(20)], address=address)
+    assert books.receive(task(), [Client(task()).report("😀")], address="honest").reports == 1
     assert books.collector(task()).reports <= 51
     books.close()
 
 
-def test_places_are_forgotten_when_there_are_too_many(clock):
-    allowance = Allowance(a_day=1, clock=clock)
-    assert all(allowance.take(str(place)) for place in range(60_000))
-    assert len(allowance._places) == 50_000
+def test_addresses_are_forgotten_when_there_are_too_many(clock):
+    allowance = DailyLimit(a_day=1, clock=clock)
+    assert all(allowance.take(str(address)) for address in range(60_000))
+    assert len(allowance._addresses) == 50_000
     assert not allowance.take("59999")
 
 
 def test_a_message_larger_than_an_address_may_send_in_a_day_goes_once_and_then_not_for_days(clock):
-    allowance = Allowance(a_day=10, clock=clock)
+    allowance = DailyLimit(a_day=10, clock=clock)
     assert allowance.take("a", 25)
     clock.now += 2 * DAY
     assert not allowance.take("a", 25)
@@ -209,7 +209,7 @@ def test_the_catalog_knows_every_quota():
 
 
 def test_a_closed_task_refuses_and_keeps_its_estimate_and_a_deleted_one_leaves_nothing(where, clock):
-    books, other = (CollectorBooks(open_store(where), clock=clock) for _ in range(2))
+    books, other = (ReportStore(open_store(where), clock=clock) for _ in range(2))
     books.publish(task())
     message = Client(task()).report("😀")
     books.receive(task(), [message])
@@ -232,7 +232,7 @@ def test_a_closed_task_refuses_and_keeps_its_estimate_and_a_deleted_one_leaves_n
 
 
 def test_after_its_days_all_that_a_task_collected_is_deleted(where, clock):
-    books = CollectorBooks(open_store(where), clock=clock)
+    books = ReportStore(open_store(where), clock=clock)
     books.publish(task(), retention_days=30)
     books.receive(task(), [Client(task()).report("😀")])
     clock.now += 30 * DAY - 1

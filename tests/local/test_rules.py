@@ -7,7 +7,7 @@ import pytest
 from discreet import errors
 from discreet.local import Task
 from discreet.local.collector.collection_records import insert_record
-from discreet.local.tasks.task_rules import sound_task
+from discreet.local.tasks.task_rules import validate_task
 from discreet.store import open_store
 from tests.local.tasks import NUMBERED, task
 
@@ -28,7 +28,7 @@ BAD = {
 @pytest.mark.parametrize("wrong", BAD)
 def test_a_task_is_checked_whole(wrong):
     with pytest.raises(errors.BadTask):
-        sound_task({**task().spec, **BAD[wrong]})
+        validate_task({**task().spec, **BAD[wrong]})
 
 
 def test_bad_tasks_that_are_in_the_books_are_left_out_named_for_the_owner_and_can_be_deleted(books, where):
@@ -48,7 +48,7 @@ def test_bad_tasks_that_are_in_the_books_are_left_out_named_for_the_owner_and_ca
 
 def published(**changes):
     spec = {**NUMBERED.spec, "assigned": False, **changes}
-    return sound_task({**spec, "name": spec.get("name", "t")})
+    return validate_task({**spec, "name": spec.get("name", "t")})
 
 
 MUCH = {
@@ -119,4 +119,4 @@ def test_tasks_as_they_are_written_can_be_published():
         Task.distribution("d", lower=0, upper=1, epsilon=1, bins=1024),
         *(Task.heavy_hitters("w", epsilon=2, length=20, protocol=name) for name in ("pem", "sfp")),
     ):
-        sound_task(asked.spec)
+        validate_task(asked.spec)

@@ -11,11 +11,11 @@ from scipy.stats import chi2
 from discreet import errors
 from discreet.local import Client, Collector, Task
 from discreet.local.collector.intake import Quota
-from discreet.local.collector.report_store import CollectorBooks
-from discreet.local.device.client import Draw, message_of
+from discreet.local.collector.report_store import ReportStore
+from discreet.local.device.client import Draw, build_message
 from discreet.local.shuffling import shuffler as shuffler_module
 from discreet.local.shuffling.amplification import epsilon_after_shuffling
-from discreet.local.shuffling.shuffler import ShufflerBooks, permutation
+from discreet.local.shuffling.shuffler import ShufflerStore, permutation
 from discreet.local.tasks.messages import HEADER, NO_SENDER, read_message
 from discreet.store import open_store
 from tests.local.test_collector import EMOJI, WRONG
@@ -34,14 +34,14 @@ class SeededDraw(Draw):
 
 @pytest.fixture
 def shuffler(tmp_path):
-    books = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=10)
+    books = ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=10)
     yield books
     books.close()
 
 
 def send(books, messages, task=TASK):
     """Each from a place of its own."""
-    done = [books.receive(task, [message], place=os.urandom(8).hex()) for message in messages]
+    done = [books.receive(task, [message], address=os.urandom(8).hex()) for message in messages]
     return sum(received.reports for received in done)
 
 
@@ -81,7 +81,7 @@ def test_what_leaves_has_the_same_reports_and_neither_senders_nor_numbers(shuffl
 
 
 def test_one_sender_has_one_report_in_a_crowd_and_the_others_wait(tmp_path):
-    shuffler = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=3)
+    shuffler = ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=3)
     often = Client(TASK)
     send(shuffler, [often.report("😀") for _ in range(4)])
     assert shuffler.mix() == [], "four reports of one device are no crowd"
@@ -92,7 +92,7 @@ def test_one_sender_has_one_report_in_a_crowd_and_the_others_wait(tmp_path):
 
 
 def test_a_crowd_that_does_not_fit_one_message_leaves_in_parts_that_say_how_large_it_is(tmp_path):
-    shuffler = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [WIDE], batch=50)
+    shuffler = ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [WIDE], batch=50)
     send(shuffler, reports(60, WIDE), WIDE)
     shuffler.mix()
     parts = list(batches(shuffler))
@@ -117,7 +117,7 @@ def test_mixing_uses_the_order_that_was_drawn(tmp_path):
     orders = []
     for seed in (1, 2):
         path = tmp_path / f"{seed}.sqlite"
-        shuffler = ShufflerBooks(open_store(path), [sent], batch=2, draw=SeededDraw(seed))
+        shuffler = ShufflerStore(open_store(path), [sent], batch=2, draw=SeededDraw(seed))
         send(shuffler, [Client(sent).report(value) for value in range(200)], sent)
         shuffler.mix()
         (batch,) = batches(shuffler)
@@ -129,15 +129,15 @@ def test_mixing_uses_the_order_that_was_drawn(tmp_path):
 
 @pytest.mark.parametrize("code", WRONG)
 def test_what_a_collector_would_refuse_is_refused_here(shuffler, code):
-    done = shuffler.receive(TASK, [WRONG[code](reports(1)[0])], place="a")
+    done = shuffler.receive(TASK, [WRONG[code](reports(1)[0])], address="a")
     assert [refusal.code for refusal in done.refusals] == [code]
 
 
 def test_a_message_counts_once_and_names_one_sender_and_one_report(shuffler):
     message = reports(1)[0]
-    many = message_of(TASK.digest, b"s" * 16, bytes(1), count=2, message_id=b"m" * 16)
-    nobody = message_of(TASK.digest, NO_SENDER, bytes(1), count=1, message_id=b"m" * 16)
-    done = shuffler.receive(TASK, [message, message, many, nobody], place="a")
+    many = build_message(TASK.digest, b"s" * 16, bytes(1), count=2, message_id=b"m" * 16)
+    nobody = build_message(TASK.digest, NO_SENDER, bytes(1), count=1, message_id=b"m" * 16)
+    done = shuffler.receive(TASK, [message, message, many, nobody], address="a")
     assert [refusal and refusal.code for refusal in done.refusals] == [
         None,
         "replayed",
@@ -147,19 +147,19 @@ def test_a_message_counts_once_and_names_one_sender_and_one_report(shuffler):
     send(shuffler, reports(9))
     shuffler.mix()
     list(batches(shuffler))
-    assert shuffler.receive(TASK, [message], place="a").refusals[0].code == "replayed", "it has left already"
+    assert shuffler.receive(TASK, [message], address="a").refusals[0].code == "replayed", "it has left already"
 
 
 def test_a_shuffler_that_was_restored_from_a_backup_loses_no_later_batch(tmp_path):
-    collector = CollectorBooks.open(str(tmp_path / "reports.sqlite"))
+    collector = ReportStore.open(str(tmp_path / "reports.sqlite"))
     collector.publish(TASK)
     path = tmp_path / "shuffler.sqlite"
-    shuffler = ShufflerBooks(open_store(path), [TASK], batch=5)
+    shuffler = ShufflerStore(open_store(path), [TASK], batch=5)
     shuffler.close()
     backup = path.read_bytes()
     for counted in (5, 10):
         path.write_bytes(backup)
-        shuffler = ShufflerBooks(open_store(path), [TASK], batch=5)
+        shuffler = ShufflerStore(open_store(path), [TASK], batch=5)
         send(shuffler, reports(5))
         shuffler.mix()
         for batch in batches(shuffler):
@@ -170,7 +170,7 @@ def test_a_shuffler_that_was_restored_from_a_backup_loses_no_later_batch(tmp_pat
 
 
 def test_a_batch_that_is_sent_again_counts_once(shuffler, tmp_path):
-    collector = CollectorBooks.open(str(tmp_path / "reports.sqlite"))
+    collector = ReportStore.open(str(tmp_path / "reports.sqlite"))
     collector.publish(TASK)
     counted = 0
     for _ in range(3):
@@ -199,8 +199,8 @@ LINKABLE = {
 def test_reports_that_can_be_linked_are_neither_shuffled_nor_said_to_be_hidden(tmp_path, rules):
     asked = Task.frequency("sites", domain=range(50), epsilon=2.0, **rules)
     with pytest.raises(errors.BadTask):
-        ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [asked], batch=10)
-    collector = CollectorBooks.open(str(tmp_path / "reports.sqlite"))
+        ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [asked], batch=10)
+    collector = ReportStore.open(str(tmp_path / "reports.sqlite"))
     collector.publish(asked)
     with pytest.raises(errors.BadTask):
         collector.receive_batch(asked, b"", crowd=1000)
@@ -216,10 +216,10 @@ def test_texts_by_prefixes_carry_a_slot_and_texts_by_pieces_do_not():
 @pytest.mark.parametrize("count", [30, 400])
 def test_once_a_crowd_has_left_no_file_tells_whose_report_is_whose(tmp_path, count):
     sent = Task.frequency("numbers", domain=range(2**24), epsilon=30.0, protocol="grr")
-    shuffler = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [sent], batch=20, per_address=count)
+    shuffler = ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [sent], batch=20, per_address=count)
     messages = [Client(sent, budget=100).report(i) for i in range(count)]
     for start in range(0, count, 100):
-        shuffler.receive(sent, messages[start : start + 100], place="a")
+        shuffler.receive(sent, messages[start : start + 100], address="a")
 
     def told():
         kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -229,14 +229,14 @@ def test_once_a_crowd_has_left_no_file_tells_whose_report_is_whose(tmp_path, cou
     shuffler.mix()
     assert told() == 0
     late = Client(sent, budget=100).report(1)
-    shuffler.receive(sent, [late], place="b")
+    shuffler.receive(sent, [late], address="b")
     assert shuffler.next_batches()
     shuffler.close()
 
 
 def test_one_address_has_its_share_of_a_crowd_and_is_one_of_those_that_are_stated(tmp_path):
-    shuffler = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=40)
-    shuffler.receive(TASK, reports(500), place="a")
+    shuffler = ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=40)
+    shuffler.receive(TASK, reports(500), address="a")
     send(shuffler, reports(37))
     assert shuffler.mix() == [], "one address made up the rest"
     send(shuffler, reports(1))
@@ -261,7 +261,7 @@ def now():
 
 
 def daily_shuffler(tmp_path, now, **options):
-    return ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [DAILY], clock=lambda: now[0], **options)
+    return ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [DAILY], clock=lambda: now[0], **options)
 
 
 def waiting_in(books):
@@ -276,7 +276,7 @@ def test_what_waits_has_an_end_for_an_address_and_for_a_task(tmp_path, now, monk
     monkeypatch.setattr(shuffler_module, "_CROWDS_AHEAD", 2)
     books = daily_shuffler(tmp_path, now, batch=100, quota=Quota(bytes_in_all=16))
     for _ in range(5):
-        done = books.receive(DAILY, reports(6, DAILY), place="a")
+        done = books.receive(DAILY, reports(6, DAILY), address="a")
         now[0] += 86400
     assert {refusal.code for refusal in done.refusals} == {"over-quota"}
     assert waiting_in(books) == 10
@@ -289,7 +289,7 @@ def test_a_message_that_waits_is_known_however_long_it_waits(tmp_path, now):
     books = daily_shuffler(tmp_path, now, batch=100)
     message, *others = reports(3, DAILY)
     for number, another in enumerate([None, *others]):
-        done = books.receive(DAILY, [message, *([another] if another else [])], place="a")
+        done = books.receive(DAILY, [message, *([another] if another else [])], address="a")
         assert [refusal and refusal.code for refusal in done.refusals] == ([None] if not number else ["replayed", None])
         now[0] += 10 * 86400
     assert waiting_in(books) == 3
@@ -297,12 +297,12 @@ def test_a_message_that_waits_is_known_however_long_it_waits(tmp_path, now):
 
 
 def test_a_neighbour_cannot_keep_a_device_out_of_all_crowds_by_its_choice_of_numbers(tmp_path):
-    books = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=10, per_address=1)
+    books = ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=10, per_address=1)
     victim = reports(1)[0]
-    books.receive(TASK, [victim], place="shared")
+    books.receive(TASK, [victim], address="shared")
     for crowd in range(64):
-        first = message_of(TASK.digest, os.urandom(16), bytes(1), count=1, message_id=crowd.to_bytes(16, "big"))
-        books.receive(TASK, [first], place="shared")
+        first = build_message(TASK.digest, os.urandom(16), bytes(1), count=1, message_id=crowd.to_bytes(16, "big"))
+        books.receive(TASK, [first], address="shared")
         send(books, reports(10))
         assert len(books.mix()) == 1
         with books._store.transaction() as t:

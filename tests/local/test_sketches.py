@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.local.device import client
-from discreet.local.protocols import twin_of
+from discreet.local.protocols import protocol_for
 from discreet.local.protocols.draws import Draws
 from tests.local.cases import randomizer_for
 from tests.local.laws import numbers_of
@@ -17,7 +17,7 @@ SHAPE = {"rows": 8, "columns": 16}
 
 
 def sketch(protocol, epsilon="2", seed=7, **shape):
-    return twin_of(randomizer_for(protocol, epsilon, {**SHAPE, **shape}, seed))
+    return protocol_for(randomizer_for(protocol, epsilon, {**SHAPE, **shape}, seed))
 
 
 def reports_about(twin, codes, seed="sketch"):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.local.protocols import twin_of
+from discreet.local.protocols import protocol_for
 from discreet.local.protocols.draws import Draws
 from tests.local.cases import randomizer_for
 from tests.local.laws import numbers_of, reports_of
@@ -20,7 +20,7 @@ class EveryThird(Draws):
 
 @pytest.mark.parametrize("size", [5, 8, 62, 63, 64, 65, 72, 100])
 def test_the_first_bit_is_that_of_the_first_value(size):
-    twin = twin_of(randomizer_for("oue", "1", {"size": size}))
+    twin = protocol_for(randomizer_for("oue", "1", {"size": size}))
     codes = np.array([0, size - 1, 2])
     reports = twin.encode(codes, EveryThird(), slots=codes)
     expected = []
@@ -35,13 +35,13 @@ def test_the_first_bit_is_that_of_the_first_value(size):
 
 
 def test_oue_keeps_half_of_the_ones_and_most_of_the_zeros():
-    p, q = twin_of(randomizer_for("oue", "2", {"size": 9})).chances
+    p, q = protocol_for(randomizer_for("oue", "2", {"size": 9})).chances
     assert p == 0.5
     assert float(q) == pytest.approx(1 / (math.exp(2) + 1), rel=1e-12)
 
 
 def test_sue_flips_ones_and_zeros_alike():
-    p, q = twin_of(randomizer_for("sue", "2", {"size": 9})).chances
+    p, q = protocol_for(randomizer_for("sue", "2", {"size": 9})).chances
     assert p + q == 1
     assert float(p) == pytest.approx(math.e / (math.e + 1), rel=1e-12)
 
@@ -49,4 +49,6 @@ def test_sue_flips_ones_and_zeros_alike():
 def test_a_made_up_report_counts_as_much_as_the_literature_says():
     """With epsilon 1, 3.16; with epsilon 4, 2.04 (of a value that few have)."""
     for epsilon, influence in (("1", 3.16), ("4", 2.04)):
-        assert twin_of(randomizer_for("oue", epsilon, {"size": 9})).influence == pytest.approx(influence, abs=0.005)
+        assert protocol_for(randomizer_for("oue", epsilon, {"size": 9})).influence == pytest.approx(
+            influence, abs=0.005
+        )

@@ -42,8 +42,8 @@ class HashThatForgetsToLie(Hashing):
 
     def randomize(self, code, draw, *, slot=0):
         truth = bucket(code, slot, self.seed, self.buckets)
-        told = truth if draw.chance(self.keep) else draw.below(self.buckets)
-        return slot << self.value_bits | told
+        truthful = truth if draw.chance(self.keep) else draw.below(self.buckets)
+        return slot << self.value_bits | truthful
 
 
 class PlaneCountedTwice(Projective):

@@ -19,7 +19,7 @@ from discreet.catalog import load_catalog
 from discreet.ledger import Ledger
 from discreet.ledger.chain.verify import verify
 from discreet.local import Client, Task
-from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.collector.report_store import ReportStore
 from discreet.server.auth.keys import KeyBook
 from tests.server.conftest import Server
 from tests.server.test_collecting import publish
@@ -198,7 +198,7 @@ def mixed_load(folder, *, analysts, devices, strangers, seconds, kill_every):
     ledger.close()
     assert verification.sound, verification.problems
     assert paid >= len(seen.answers)
-    books = CollectorBooks.of(load_catalog(server.config))
+    books = ReportStore.of(load_catalog(server.config))
     again = books.receive(TASK, seen.acknowledged).reports
     books.close()
     assert again == 0, "an acknowledged message was not in the books"

@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 from scipy.stats import chi2
 
 from discreet.local import Task
-from discreet.local.collector.report_store import CollectorBooks
-from discreet.local.device.client import Draw, canonical, digest_of
+from discreet.local.collector.report_store import ReportStore
+from discreet.local.device.client import Draw, canonical_bytes, task_digest
 from discreet.local.tasks.messages import read_message
 from tests.local.cases import randomizer_for
 from tests.local.test_device import TABLE
@@ -34,12 +34,12 @@ class Collecting(Server):
     def __init__(self, folder):
         super().__init__(folder)
         self.books = str(self.config.parent / "ledger.sqlite.reports")
-        books = CollectorBooks.open(self.books)
+        books = ReportStore.open(self.books)
         books.publish(TASK)
         books.close()
 
     def reports(self):
-        books = CollectorBooks.open(self.books)
+        books = ReportStore.open(self.books)
         found = books.collector(TASK).reports
         books.close()
         return found
@@ -171,7 +171,7 @@ def test_checksums_and_the_names_of_tasks_are_those_of_python(page, served):
         {"b": [1, True, None], "": {"é": '\u2028\n"\\/\x7f\x01', "\uffff": 0, "𝒳": -7}, "ab": "x", "a": []},
     ]
     script = "return Promise.all(given.map(async (spec) => [device.canonical(spec), device.hex(await device.digestOf(spec))]));"
-    assert run(page, served, script, specs) == [[canonical(s).decode(), digest_of(s).hex()] for s in specs]
+    assert run(page, served, script, specs) == [[canonical_bytes(s).decode(), task_digest(s).hex()] for s in specs]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_checksums_and_the_names_of_tasks_are_those_of_python(page, served):
 def test_a_task_that_would_weaken_the_promise_is_refused(page, served, change, told):
     spec = {**TASK.spec, **change}
     script = """try { await device.Device.open(given); return "opened"; } catch (error) { return `${error.message} ${error.next_step}`; }"""
-    assert told in run(page, served, script, {"id": digest_of(spec).hex(), "spec": spec})
+    assert told in run(page, served, script, {"id": task_digest(spec).hex(), "spec": spec})
 
 
 STORE = "const kept = new Map(), store = { getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) };"
@@ -350,7 +350,7 @@ def test_a_task_that_was_changed_on_the_way_is_refused(page, served):
 
 def test_what_the_server_says_is_only_ever_text(page, served):
     spec = {**TASK.spec, "name": "<img src=x onerror=alert(1)>", "domain": {"values": ["<b>bold</b>", *EMOJI[1:]]}}
-    name = digest_of(spec).hex()
+    name = task_digest(spec).hex()
     about = {"id": name, "name": spec["name"], "kind": "frequency"}
     page.route("**/v1/tasks", lambda route: route.fulfill(json={"tasks": [about]}))
     page.route(f"**/v1/tasks/{name}", lambda route: route.fulfill(json={**about, "spec": spec}))

@@ -13,7 +13,7 @@ import pytest
 from discreet.catalog import load_catalog
 from discreet.local import Client, Task
 from discreet.local.collector.collection_records import insert_record
-from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.collector.report_store import ReportStore
 from discreet.local.shuffling.amplification import epsilon_after_shuffling
 from discreet.local.tasks.messages import write_batch
 from discreet.store import open_store
@@ -230,7 +230,7 @@ def lose_nothing(folder, *, kills, clients):
     work_while_it_dies(server, device, clients=clients, kills=kills, seen=acknowledged)
     http.close()
     server.stop()
-    books = CollectorBooks.of(load_catalog(server.config))
+    books = ReportStore.of(load_catalog(server.config))
     counted = books.collector(TASK).reports
     again = books.receive(TASK, acknowledged).reports
     books.close()

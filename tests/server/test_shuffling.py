@@ -18,10 +18,10 @@ import pytest
 from discreet.catalog import load_catalog
 from discreet.errors import StoreUnavailable
 from discreet.local import Client, Collector, Task
-from discreet.local.collector.report_store import CollectorBooks
-from discreet.local.device.client import stated
+from discreet.local.collector.report_store import ReportStore
+from discreet.local.device.client import format_loss
 from discreet.local.shuffling.amplification import epsilon_after_shuffling
-from discreet.local.shuffling.shuffler import ShufflerBooks
+from discreet.local.shuffling.shuffler import ShufflerStore
 from discreet.server.http.server_limits import Limits
 from discreet.server.shuffler_app import Courier, create_shuffler
 from discreet.store import open_store
@@ -75,7 +75,7 @@ def served(tmp_path_factory):
 
 
 def counted(server, task=TASK):
-    with contextlib.closing(CollectorBooks.of(load_catalog(server.config))) as books:
+    with contextlib.closing(ReportStore.of(load_catalog(server.config))) as books:
         return books.collector(task).reports
 
 
@@ -151,7 +151,7 @@ def test_a_shuffler_says_what_it_hides_keeps_its_file_to_itself_and_waits_for_th
     wait_until(lambda: counted(served, QUIET) == 40)
     shuffler.stop()
     said = (shuffler.folder / "shuffler.log").read_text()
-    hidden, fewer = (stated(epsilon_after_shuffling(QUIET, crowd, 1e-6)) for crowd in (40, 32))
+    hidden, fewer = (format_loss(epsilon_after_shuffling(QUIET, crowd, 1e-6)) for crowd in (40, 32))
     assert f"among 40 honest people, one report each, ε {hidden} at δ 1e-06" in said
     assert f"quiet: 40 reports of 40 addresses mixed, at most ε {fewer} each at δ 1e-06" in said
 
@@ -193,13 +193,13 @@ ODD = {
 @pytest.mark.parametrize("answer", ODD.values(), ids=ODD)
 def test_a_task_whose_batch_is_refused_again_and_again_keeps_no_other_waiting(tmp_path, answer):
     collector = OddCollector({TASK.id: answer, QUIET.id: (202, b"{}")})
-    books = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK, QUIET], batch=3)
+    books = ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [TASK, QUIET], batch=3)
     courier = Courier(books, collector=collector.url, key="k", wait=0.05, delta=1e-6)
     courier.start()
     for crowd in range(2):
         for task in (TASK, QUIET):
             for _ in range(3):
-                assert books.receive(task, [Client(task).report(EMOJI[0])], place=os.urandom(8).hex()).reports == 1
+                assert books.receive(task, [Client(task).report(EMOJI[0])], address=os.urandom(8).hex()).reports == 1
         wait_until(
             lambda crowd=crowd: (
                 collector.asked.count(QUIET.id) > crowd and {batch.task for batch in books.next_batches()} == {TASK.id}
@@ -219,7 +219,7 @@ def test_a_task_whose_batch_is_refused_again_and_again_keeps_no_other_waiting(tm
 
 def test_whatever_fails_in_between_the_courier_goes_on(tmp_path, monkeypatch):
     collector = OddCollector({TASK.id: (202, b"{}")})
-    books = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=1)
+    books = ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=1)
     failures = iter([RecursionError, MemoryError, KeyError])
 
     def failing(real=books.mix):
@@ -230,7 +230,7 @@ def test_whatever_fails_in_between_the_courier_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(books, "mix", failing)
     courier = Courier(books, collector=collector.url, key="k", wait=0.05, delta=1e-6)
     courier.start()
-    books.receive(TASK, [Client(TASK).report(EMOJI[0])], place="a")
+    books.receive(TASK, [Client(TASK).report(EMOJI[0])], address="a")
     wait_until(lambda: collector.asked)
     assert collector.asked == [TASK.id]
     courier.stop()
@@ -242,7 +242,7 @@ def test_whatever_fails_in_between_the_courier_goes_on(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("_clock_stands_still")
 @pytest.mark.parametrize("path", ["/healthz", f"/v1/tasks/{TASK.id}"])
 def test_who_looks_at_a_shuffler_is_limited_by_address(tmp_path, path):
-    books = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=3)
+    books = ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=3)
     app = create_shuffler(books, SimpleNamespace(check=lambda: None), Limits())
     with client_of(app, address="192.0.2.1") as client:
         assert {client.get(path).status_code for _ in range(200)} == {200, 429}

@@ -38,18 +38,18 @@ from discreet.ledger.chain.seals import Seals
 from discreet.ledger.charges.stored_queries import keep_answer, mark_paid
 from discreet.ledger.charges.unit_of_work import Draft
 from discreet.local import Task
-from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.collector.report_store import ReportStore
 from discreet.local.device.client import (
     RANDOMIZERS,
     Client,
     Draw,
     FileStore,
-    coder_of,
-    message_of,
-    packed,
+    build_coder,
+    build_message,
+    pack,
+    task_digest,
 )
-from discreet.local.device.client import digest_of as digest_of_task
-from discreet.local.shuffling.shuffler import ShufflerBooks
+from discreet.local.shuffling.shuffler import ShufflerStore
 from discreet.local.tasks.messages import read_message, write_batch
 from discreet.measurement.release_files import read_release, release_as_bytes
 from discreet.measurement.run_release import RunRelease
@@ -330,9 +330,9 @@ def rewrite_task(text: str) -> str:
 def device_message(text: str, values: list, *, sender: bytes, message_id: bytes, seed: int, slot: int) -> bytes:
     """What a device sends about some values, with all that is random given."""
     spec = json.loads(text)
-    randomizer, draw, code_of = RANDOMIZERS[spec["protocol"]](spec), FixedDraw(seed), coder_of(spec)
-    (payload,) = [packed(randomizer.randomize(code_of(value), draw, slot=slot), randomizer.bits) for value in values]
-    return message_of(digest_of_task(spec), sender, payload, count=1, message_id=message_id)
+    randomizer, draw, code_of = RANDOMIZERS[spec["protocol"]](spec), FixedDraw(seed), build_coder(spec)
+    (payload,) = [pack(randomizer.randomize(code_of(value), draw, slot=slot), randomizer.bits) for value in values]
+    return build_message(task_digest(spec), sender, payload, count=1, message_id=message_id)
 
 
 def decode_message(text: str, message: bytes) -> dict:
@@ -364,7 +364,7 @@ def copy_device_store(source: Path, target: Path) -> dict:
 
 def collect(path: Path, messages: dict[str, list[bytes]], *, now: float, fold_after: int) -> None:
     """Publish a task for each specification and take its messages."""
-    with closing(CollectorBooks(open_store(str(path)), clock=lambda: now, fold_after=fold_after)) as books:
+    with closing(ReportStore(open_store(str(path)), clock=lambda: now, fold_after=fold_after)) as books:
         for text, several in messages.items():
             task = Task.from_json(text)
             books.publish(task)
@@ -372,7 +372,7 @@ def collect(path: Path, messages: dict[str, list[bytes]], *, now: float, fold_af
 
 
 def tallies_in(path: Path, *, now: float) -> dict[str, list]:
-    with closing(CollectorBooks(open_store(str(path)), clock=lambda: now)) as books:
+    with closing(ReportStore(open_store(str(path)), clock=lambda: now)) as books:
         records, unsound = books.records()
         assert not unsound
         found = {}
@@ -479,7 +479,7 @@ def write_anchor_of(path: Path) -> None:
 
 
 def begin_shuffler(path: Path) -> None:
-    ShufflerBooks(open_store(str(path)), [], batch=10)
+    ShufflerStore(open_store(str(path)), [], batch=10)
 
 
 def begin_saved_queries(path: Path) -> None:

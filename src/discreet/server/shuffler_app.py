@@ -16,9 +16,9 @@ from fastapi import FastAPI, Request
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from discreet.errors import StoreUnavailable
-from discreet.local.device.client import shown, stated
-from discreet.local.shuffling.amplification import epsilon_in_a_crowd
-from discreet.local.shuffling.shuffler import Batch, ShufflerBooks
+from discreet.local.device.client import format_loss, shown
+from discreet.local.shuffling.amplification import cached_epsilon_after_shuffling
+from discreet.local.shuffling.shuffler import Batch, ShufflerStore
 from discreet.server.auth.rate_limit import RateLimit
 from discreet.server.auth.service import address_of, admit_looker, new_lookers
 from discreet.server.http.error_responses import add_refusals
@@ -49,7 +49,7 @@ class _Service:
     share: CapacityLimiter
 
 
-def create_shuffler(books: ShufflerBooks, courier: Courier, limits: Limits) -> FastAPI:
+def create_shuffler(books: ShufflerStore, courier: Courier, limits: Limits) -> FastAPI:
     """The application: routes for devices, and a courier."""
     guard = RateLimit(rate=limits.public_rate, at_once=limits.public_at_once)
     service = _Service(limits, Telemetry(), guard, CapacityLimiter(3))
@@ -76,11 +76,11 @@ def create_shuffler(books: ShufflerBooks, courier: Courier, limits: Limits) -> F
     @app.post("/v1/tasks/{name}/reports", status_code=202)
     async def receive(name: str, request: Request) -> dict[str, Any]:
         """Messages from devices: one as bytes, or several as base64. On disk when acknowledged."""
-        task, place = books.task(name), address_of(request)
-        with service.strangers.admit(place):
+        task, address = books.task(name), address_of(request)
+        with service.strangers.admit(address):
             body = await LimitedRequest(request.scope, request.receive).body()
             messages, is_single = messages_in(body, request.headers.get("content-type", ""))
-            done = await in_thread(service.share, books.receive, task, messages, place=place)
+            done = await in_thread(service.share, books.receive, task, messages, address=address)
         return acknowledged(done, is_single=is_single)
 
     lookers = new_lookers()
@@ -99,7 +99,7 @@ def create_shuffler(books: ShufflerBooks, courier: Courier, limits: Limits) -> F
 class Courier:
     """Looks every `wait` seconds whether a crowd may leave, and brings batches to the collector, each until it is there."""
 
-    def __init__(self, books: ShufflerBooks, *, collector: str, key: str, wait: float, delta: float) -> None:
+    def __init__(self, books: ShufflerStore, *, collector: str, key: str, wait: float, delta: float) -> None:
         self._books, self._wait, self._delta = books, wait, delta
         headers = {"Authorization": f"Bearer {key}", "Accept-Encoding": "identity"}
         self._http = httpx.Client(base_url=collector, headers=headers, timeout=30)
@@ -139,11 +139,11 @@ class Courier:
             self._stopped.wait(min(_AGAIN, self._wait))
 
     def _mix(self) -> None:
-        for task, reports, places in self._books.mix():
+        for task, reports, addresses in self._books.mix():
             # What holds for fewer holds for more, and a power of two was worked out before.
-            epsilon = epsilon_in_a_crowd(task, 1 << places.bit_length() - 1, self._delta)
+            epsilon = cached_epsilon_after_shuffling(task, 1 << addresses.bit_length() - 1, self._delta)
             text = "%s: %d reports of %d addresses mixed, at most ε %s each at δ %g"
-            log.info(text, shown(task.name), reports, places, stated(epsilon), self._delta)
+            log.info(text, shown(task.name), reports, addresses, format_loss(epsilon), self._delta)
 
     def _deliver(self) -> bool:
         """Send the oldest batch of each task whose turn it is; whether one of them is at the collector now."""
@@ -165,9 +165,9 @@ class Courier:
 
     def _send(self, batch: Batch) -> str | None:
         """None once it is there, or the name of what is wrong."""
-        place = f"/v1/tasks/{batch.task}/batches"
+        path = f"/v1/tasks/{batch.task}/batches"
         try:
-            with self._http.stream("POST", place, params={"crowd": batch.crowd}, content=batch.message) as response:
+            with self._http.stream("POST", path, params={"crowd": batch.crowd}, content=batch.message) as response:
                 if response.status_code == 202:
                     return None
                 return shown(str(read_json(_beginning(response))["error"]["code"]))[:_LONGEST_CODE]

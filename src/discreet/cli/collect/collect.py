@@ -23,7 +23,7 @@ from discreet.cli.terminal.terminal_tables import add_row, indented, open_screen
 from discreet.core.number_format import amount, figure, plus_minus
 from discreet.errors import BadTask, ReportRefused
 from discreet.local import Collector, Estimate, MeanEstimate, Task, collect
-from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.collector.report_store import ReportStore
 from discreet.local.tasks.central_comparison import compare
 from discreet.samples.crowd import bell_numbers, zipf_numbers
 
@@ -89,7 +89,7 @@ def new(
         raise BadTask("Nothing is asked.", next_step="Give --values, --numbers, --mean, --distribution or --words.")
     output.write_text(task.to_json())
     if publish is not None:
-        with closing(CollectorBooks.of(load_catalog(publish))) as books:
+        with closing(ReportStore.of(load_catalog(publish))) as books:
             books.publish(task, retention_days=retention_days)
     if as_json:
         print_json({"id": task.id, "spec": task.spec})
@@ -123,7 +123,7 @@ def estimate(
     """Add up messages and say what they tell, with ±; what cannot be counted is refused by name."""
     task = read_task(task_file)
     if config is not None:
-        with closing(CollectorBooks.of(load_catalog(config))) as books:
+        with closing(ReportStore.of(load_catalog(config))) as books:
             collector = books.collector(books.task(task.id))
     else:
         collector = Collector(task, invited=invited)

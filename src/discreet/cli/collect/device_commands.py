@@ -16,7 +16,7 @@ from discreet.cli.terminal.options import JsonOption
 from discreet.cli.terminal.printing import print_json, say_done
 from discreet.errors import BadInput, BadTask, ReportRefused
 from discreet.local import Client, ClientRefused, Task
-from discreet.local.device.client import BUDGET, HEADER, shown, stated
+from discreet.local.device.client import BUDGET, HEADER, format_loss, shown
 
 TaskFile = Annotated[Path, typer.Argument(help="The task, as `discreet collect new` wrote it.")]
 StoreFile = Annotated[
@@ -67,7 +67,7 @@ def report(
         typer.echo(f"  leaves this device: {message.hex()}")
         typer.echo(f"  of which the report: {message[HEADER:-4].hex()} ({task.randomizer.bits} bits)")
         most = task.spec["caps"]["lifetime"]
-        typer.echo(f"  {client.reports:,} of {most:,} reports made, ε {stated(client.spent)} given away\n")
+        typer.echo(f"  {client.reports:,} of {most:,} reports made, ε {format_loss(client.spent)} given away\n")
     if to is not None:
         client.send(_deliver(to, client))
 

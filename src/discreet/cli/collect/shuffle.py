@@ -12,9 +12,9 @@ from discreet.cli.collect.device_commands import read_task
 from discreet.cli.owner.serve import say_listening
 from discreet.core.exact import read_delta
 from discreet.errors import BadInput
-from discreet.local.device.client import shown, stated
+from discreet.local.device.client import format_loss, shown
 from discreet.local.shuffling.amplification import epsilon_after_shuffling
-from discreet.local.shuffling.shuffler import ShufflerBooks
+from discreet.local.shuffling.shuffler import ShufflerStore
 from discreet.server.http.server_limits import Limits
 from discreet.store import open_store
 
@@ -50,12 +50,12 @@ def shuffle(
         )
     os.umask(0o077)  # what waits here is not for others on this machine
     asked = [read_task(path) for path in tasks]
-    books = ShufflerBooks(open_store(state), asked, batch=batch, per_address=per_address)
+    books = ShufflerStore(open_store(state), asked, batch=batch, per_address=per_address)
     for task in asked:
         hidden = epsilon_after_shuffling(task, batch, delta)
         typer.echo(
-            f"{shown(task.name)}: ε {stated(task.epsilon)} against everybody; among {batch:,} honest people, one report each, "
-            f"ε {stated(hidden)} at δ {delta:g} against a collector that does not work with this shuffler",
+            f"{shown(task.name)}: ε {format_loss(task.epsilon)} against everybody; among {batch:,} honest people, one report each, "
+            f"ε {format_loss(hidden)} at δ {delta:g} against a collector that does not work with this shuffler",
             err=True,
         )
     courier = Courier(books, collector=to, key=key_file.read_text().strip(), wait=wait, delta=delta)

@@ -20,7 +20,7 @@ from discreet.cli.terminal.read_progress import tell_reading
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import Ledger, verify
 from discreet.local import Task
-from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.collector.report_store import ReportStore
 from discreet.noise import RandomBits
 from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyBook
@@ -156,7 +156,7 @@ def _ask_for_emoji(catalog: Catalog) -> None:
         lifetime=3,
         seed=int(RandomBits().words(1, 32)[0]),
     )
-    with closing(CollectorBooks.of(catalog)) as books:
+    with closing(ReportStore.of(catalog)) as books:
         books.publish(task)
 
 

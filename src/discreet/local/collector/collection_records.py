@@ -15,7 +15,7 @@ from discreet.core.exact import read_count
 from discreet.errors import BadTask, UnknownTask
 from discreet.local.collector.intake import DAY, forget_numbers, forget_task
 from discreet.local.tasks.task import Task
-from discreet.local.tasks.task_rules import sound_task
+from discreet.local.tasks.task_rules import validate_task
 from discreet.store import Store, Transaction
 
 _VERSION = 3
@@ -56,7 +56,7 @@ def publish(t: Transaction, task: Task, *, retention_days: int | None, now: floa
     expires = None
     if retention_days is not None:
         expires = int(now) + DAY * read_count(retention_days, name="retention_days", most=_MOST_DAYS)
-    task = sound_task(task.spec)
+    task = validate_task(task.spec)
     known = t.run("SELECT task FROM collection_tasks WHERE name = ?", task.name)
     if known and known[0][0] != task.id:
         raise BadTask("Another task has this name.", next_step="Give it another name.")
@@ -128,7 +128,7 @@ def _id_of(t: Transaction, name: str) -> str:
 @lru_cache(maxsize=256)
 def _read(spec: str) -> Task:
     try:
-        return sound_task(json.loads(spec))
+        return validate_task(json.loads(spec))
     except ValueError as error:
         raise error if isinstance(error, BadTask) else BadTask("This is not a task.", next_step="Delete it.") from None
 

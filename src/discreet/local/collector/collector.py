@@ -21,7 +21,7 @@ from discreet.errors import (
     WrongTask,
 )
 from discreet.local.collector.local_estimates import Estimate, MeanEstimate
-from discreet.local.collector.tickets import Slots, most_of_a_sender
+from discreet.local.collector.tickets import TicketIssuer, max_reports_per_sender
 from discreet.local.protocols.draws import Codes
 from discreet.local.protocols.protocol import PureProtocol, Reports, Tally, TextProtocol
 from discreet.local.tasks.messages import NO_SENDER, Message, read_message
@@ -29,7 +29,7 @@ from discreet.local.tasks.task import Task, Value
 
 
 def check_message(
-    task: Task, message: Message, *, seen: bool, sent: int, from_shuffler: bool, slots: Slots | None
+    task: Task, message: Message, *, seen: bool, sent: int, from_shuffler: bool, slots: TicketIssuer | None
 ) -> None:
     """Whether a sound message may be counted: not seen before, with its own number, and within what its sender may send.
 
@@ -42,7 +42,7 @@ def check_message(
     if message.sender == NO_SENDER:
         if not from_shuffler:
             raise OutOfDomain("The message names no sender.", next_step="Use the client that comes with Discreet.")
-    elif sent + len(message.reports) > most_of_a_sender(task):
+    elif sent + len(message.reports) > max_reports_per_sender(task):
         raise TooManyReports("This device has sent all it may send.", next_step="Wait for the next epoch.")
 
 
@@ -59,7 +59,7 @@ class Collector:
         self._tally: Tally = task.protocol.tally(self.none())
         self._messages: set[bytes] = set()
         self._senders: Counter[bytes] = Counter()
-        self._slots, self._assigned = Slots(os.urandom(32), task), 0
+        self._slots, self._assigned = TicketIssuer(os.urandom(32), task), 0
 
     def none(self) -> Reports:
         """No reports, in the shape of this task's."""

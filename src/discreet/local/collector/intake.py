@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from discreet.errors import OverQuota, ReportRefused
 from discreet.local.collector.collector import check_message
-from discreet.local.collector.tickets import Slots, is_numbered
+from discreet.local.collector.tickets import TicketIssuer, is_numbered
 from discreet.local.tasks.messages import NO_SENDER, Message
 from discreet.local.tasks.task import Task
 from discreet.store import Store, Transaction
@@ -78,9 +78,9 @@ def prepare(store: Store) -> None:
         t.run("INSERT INTO intake_key VALUES (1, ?) ON CONFLICT (number) DO NOTHING", os.urandom(32))
 
 
-def slots_of(t: Transaction, task: Task) -> Slots:
+def ticket_issuer(t: Transaction, task: Task) -> TicketIssuer:
     """The tickets of a task."""
-    return Slots(bytes(t.run("SELECT key FROM intake_key")[0][0]), task)
+    return TicketIssuer(bytes(t.run("SELECT key FROM intake_key")[0][0]), task)
 
 
 class Intake:
@@ -91,7 +91,7 @@ class Intake:
 
     def __init__(self, t: Transaction, task: Task, *, quota: Quota, now: float, kept: int) -> None:
         self._t, self._task, self._quota, self._kept = t, task, quota, kept
-        self._slots = slots_of(t, task) if is_numbered(task) else None
+        self._slots = ticket_issuer(t, task) if is_numbered(task) else None
         self._day = int(now // DAY)
         self._refused: Counter[str] = Counter()
         rows = t.run("SELECT day, numbers, messages, bytes FROM intake_counts WHERE task = ?", task.id)
@@ -189,7 +189,7 @@ def add_refusals(t: Transaction, task: str, code: str, count: int) -> None:
     )
 
 
-def refusals_of(t: Transaction, task: str) -> Counter[str]:
+def read_refusals(t: Transaction, task: str) -> Counter[str]:
     """How many messages were refused, by name."""
     rows = t.run("SELECT code, count FROM intake_refusals WHERE task = ?", task)
     return Counter({str(code): int(count) for code, count in rows})

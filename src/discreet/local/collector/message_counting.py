@@ -39,14 +39,14 @@ def write_counts(t: Transaction, task: str, counts: Counts) -> None:
     t.run("INSERT INTO collection_counts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", task, *counts)
 
 
-class Counting:
+class MessageCounter:
     """Messages of one task on their way in."""
 
     def __init__(self, t: Transaction, task: Task, *, quota: Quota, now: float) -> None:
         self._t, self._task = t, task
         self.counts = read_counts(t, task.id)
         kept = self.counts.waiting_bytes + self.counts.tally_bytes
-        self._door = Intake(t, task, quota=quota, now=now, kept=kept)
+        self._intake = Intake(t, task, quota=quota, now=now, kept=kept)
         self.reports = 0
 
     def add(self, message: bytes, *, from_shuffler: bool, crowd: int = 0) -> ReportRefused | None:
@@ -54,7 +54,7 @@ class Counting:
         try:
             read = read_message(self._task, message)
             payload = payload_of(message)
-            self._door.admit(read, len(payload), from_shuffler=from_shuffler)
+            self._intake.admit(read, len(payload), from_shuffler=from_shuffler)
         except ReportRefused as refusal:
             return self.refuse(refusal)
         self._note(read, payload, crowd)
@@ -62,7 +62,7 @@ class Counting:
 
     def refuse(self, refusal: ReportRefused) -> ReportRefused:
         """Count a refusal."""
-        self._door.refused(refusal)
+        self._intake.refused(refusal)
         return refusal
 
     def _note(self, message: Message, payload: bytes, crowd: int) -> None:
@@ -82,5 +82,5 @@ class Counting:
 
     def close(self) -> None:
         """Write everything down."""
-        self._door.close()
+        self._intake.close()
         write_counts(self._t, self._task.id, self.counts)

@@ -17,10 +17,10 @@ from discreet.local.collector import collection_records, intake
 from discreet.local.collector.collection_records import Record
 from discreet.local.collector.collector import Collector
 from discreet.local.collector.intake import Quota
-from discreet.local.collector.message_counting import Counting, read_counts, write_counts
-from discreet.local.collector.sender_limit import Allowances
+from discreet.local.collector.message_counting import MessageCounter, read_counts, write_counts
+from discreet.local.collector.sender_limit import SenderLimits
 from discreet.local.collector.tallies import append_piece, read_tally, read_waiting, replace_tally
-from discreet.local.collector.tickets import MOST_NUMBERS
+from discreet.local.collector.tickets import MAX_TICKETS
 from discreet.local.tasks.task import Task
 from discreet.local.tasks.task_rules import check_unlinkable
 from discreet.store import Store, Transaction, open_store
@@ -42,7 +42,7 @@ class Shuffled(NamedTuple):
     least_crowd: int
 
 
-class CollectorBooks:
+class ReportStore:
     """All collections of one database. Any number of processes may share it; each catches up when it estimates."""
 
     def __init__(
@@ -55,17 +55,17 @@ class CollectorBooks:
     ) -> None:
         self._store, self._fold_after, self._quota, self._clock = store, fold_after, quota or Quota(), clock
         self._known: dict[str, tuple[int, Collector]] = {}
-        self._allowances = Allowances(self._quota, clock=clock)
+        self._allowances = SenderLimits(self._quota, clock=clock)
         intake.prepare(store)
         collection_records.prepare(store)
 
     @classmethod
-    def open(cls, where: str, *, quota: Quota | None = None) -> CollectorBooks:
+    def open(cls, where: str, *, quota: Quota | None = None) -> ReportStore:
         """Those at a path or a postgresql:// URL."""
         return cls(open_store(where), quota=quota)
 
     @classmethod
-    def of(cls, catalog: Catalog) -> CollectorBooks:
+    def of(cls, catalog: Catalog) -> ReportStore:
         """Those that a catalog names, with its quotas."""
         return cls.open(catalog.reports, quota=Quota(**catalog.collector))
 
@@ -106,25 +106,25 @@ class CollectorBooks:
             collection_records.delete(t, name)
         self._store.scrub()
 
-    def assign(self, task: Task, *, place: str | None = None) -> str:
+    def assign(self, task: Task, *, address: str | None = None) -> str:
         """A ticket with a number for one more device; `place` is where it asks from."""
-        if place is not None:
-            self._allowances.take_slot(place)
+        if address is not None:
+            self._allowances.take_slot(address)
         with self._store.transaction() as t:
             self._check_open(t, task)
             counts = read_counts(t, task.id)
-            if counts.slots >= min(self._quota.numbers, MOST_NUMBERS):
+            if counts.slots >= min(self._quota.numbers, MAX_TICKETS):
                 raise OverQuota("This task has given out all its numbers.", next_step="Report to another task.")
             write_counts(t, task.id, counts._replace(slots=counts.slots + 1))
-            return intake.slots_of(t, task).ticket(counts.slots)
+            return intake.ticket_issuer(t, task).ticket(counts.slots)
 
-    def receive(self, task: Task, messages: Sequence[bytes], *, place: str | None = None) -> Received:
+    def receive(self, task: Task, messages: Sequence[bytes], *, address: str | None = None) -> Received:
         """Count messages of devices, all in one commit; on disk when this returns. `place` is where they come from."""
 
-        def add(counting: Counting, message: bytes) -> ReportRefused | None:
+        def add(counting: MessageCounter, message: bytes) -> ReportRefused | None:
             try:
-                if place is not None:
-                    self._allowances.take(place, task.id, len(message))
+                if address is not None:
+                    self._allowances.take(address, task.id, len(message))
             except OverQuota as refusal:
                 return counting.refuse(refusal)
             return counting.add(message, from_shuffler=False)
@@ -139,11 +139,11 @@ class CollectorBooks:
         )
 
     def _counted(
-        self, task: Task, messages: Sequence[bytes], add: Callable[[Counting, bytes], ReportRefused | None]
+        self, task: Task, messages: Sequence[bytes], add: Callable[[MessageCounter, bytes], ReportRefused | None]
     ) -> Received:
         with self._store.transaction() as t:
             self._check_open(t, task)
-            counting = Counting(t, task, quota=self._quota, now=self._clock())
+            counting = MessageCounter(t, task, quota=self._quota, now=self._clock())
             refusals = [add(counting, message) for message in messages]
             counting.close()
         if counting.counts.waiting >= self._fold_after:
@@ -166,7 +166,7 @@ class CollectorBooks:
         with self._store.transaction() as t:
             _, collector = self._caught_up(t, task)
             seen = Collector.with_tally(task, collector.tally, reports=collector.reports)  # others may go on adding
-            seen.refused = intake.refusals_of(t, task.id)
+            seen.refused = intake.read_refusals(t, task.id)
         return seen
 
     def _caught_up(self, t: Transaction, task: Task) -> tuple[int, Collector]:

@@ -16,7 +16,7 @@ from discreet.errors import OutOfDomain
 from discreet.local.tasks.messages import Message
 from discreet.local.tasks.task import Task
 
-MOST_NUMBERS = 1 << 32
+MAX_TICKETS = 1 << 32
 """As many as fit into a report."""
 _MARK = 16
 
@@ -26,12 +26,12 @@ def is_numbered(task: Task) -> bool:
     return bool(task.spec["assigned"]) and task.randomizer.slot_at is not None
 
 
-def most_of_a_sender(task: Task) -> int:
+def max_reports_per_sender(task: Task) -> int:
     """Reports of one sender: in an epoch, or, as a ticket is for all epochs, in its life."""
     return int(task.spec["caps"]["lifetime" if is_numbered(task) else "per_epoch"])
 
 
-class Slots:
+class TicketIssuer:
     """The tickets of one task; `key` is the collector's secret."""
 
     def __init__(self, key: bytes, task: Task) -> None:

@@ -93,7 +93,7 @@ class Draw:
         """0, 1, ..., bound - 1, each equally likely: as many words as the bound needs, drawn again with chance < 1/2."""
         words = -(-(bound - 1).bit_length() // 64) or 1
         whole_rounds = WORD**words - WORD**words % bound
-        while (drawn := sum(self.word() << 64 * place for place in reversed(range(words)))) >= whole_rounds:
+        while (drawn := sum(self.word() << 64 * position for position in reversed(range(words)))) >= whole_rounds:
             pass
         return drawn % bound
 
@@ -149,7 +149,7 @@ def keep_threshold(odds: Fraction, inside: int, outside: int) -> int:
 
 def first_odds(first: Any, parts: int = 1) -> Fraction:
     """The odds of each of so many parts of a single report, whose epsilon is `first`."""
-    epsilon = number_of(first)
+    epsilon = parse_number(first)
     if epsilon < LEAST_EPSILON:
         raise _unsound("The epsilon of the first report is too small.")
     return odds_below(epsilon / parts)
@@ -160,7 +160,7 @@ def bits_for(size: int) -> int:
     return max(1, (size - 1).bit_length())
 
 
-def _sized(least: int, *sizes: int, most: int = _MOST_SIZE) -> None:
+def _check_sizes(least: int, *sizes: int, most: int = _MOST_SIZE) -> None:
     if any(type(size) is not int or not least <= size <= most for size in sizes):
         raise _unsound("A size of the task is not a whole number, too small or too large.")
 
@@ -173,7 +173,7 @@ def fingerprint(value: object) -> int:
     return int.from_bytes(hashlib.sha256(str(value).encode(errors="replace")).digest()[:8], "big")
 
 
-def mixed(word: int) -> int:
+def mix_bits(word: int) -> int:
     """A bijection of 64-bit words that looks random (splitmix64); public, so it need not be secret."""
     word = (word + 0x9E3779B97F4A7C15) % WORD
     word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % WORD
@@ -181,15 +181,15 @@ def mixed(word: int) -> int:
     return word ^ word >> 31
 
 
-def hashed(code: int, row: int, seed: int) -> int:
+def hash_code(code: int, row: int, seed: int) -> int:
     """32 bits, uniform and pairwise independent over the rows: multiply, add, take the upper half."""
-    low, high, shift = (mixed((seed + 3 * row + i) % WORD) for i in range(3))
+    low, high, shift = (mix_bits((seed + 3 * row + i) % WORD) for i in range(3))
     return (low * (code & 0xFFFFFFFF) + high * (code >> 32) + shift) % WORD >> 32
 
 
 def bucket(code: int, row: int, seed: int, size: int) -> int:
     """Which of `size` buckets a code falls into under hash function number `row`."""
-    return hashed(code, row, seed) * size >> 32
+    return hash_code(code, row, seed) * size >> 32
 
 
 # ── randomizers: from a code to a report, an integer of `bits` bits ─────────────────────────────────────────────────
@@ -203,7 +203,7 @@ class Ratio(NamedTuple):
     odds: Fraction
 
 
-def spread(keep: int, inside: int, outside: int, odds: Fraction) -> Ratio:
+def two_level_ratio(keep: int, inside: int, outside: int, odds: Fraction) -> Ratio:
     """Of an output inside, where `keep` / 2**64 is spread over them, and of one outside."""
     return Ratio(keep * outside, (WORD - keep) * inside, odds)
 
@@ -215,14 +215,14 @@ def check_promise(randomizer: Randomizer) -> None:
     """
     if not all(0 < smaller <= larger <= odds * smaller for larger, smaller, odds in randomizer.ratios()):
         raise _unsound("The epsilon is too small for so many outputs in 64 bits.")
-    _sized(1, randomizer.bits, most=MOST_BITS)
+    _check_sizes(1, randomizer.bits, most=MOST_BITS)
 
 
 class Randomizer:
     """One protocol with its parameters. Thresholds are over 2**64; the collector's estimators use the same ones."""
 
     protocols: ClassVar[tuple[str, ...]] = ()
-    takes: ClassVar[str] = "numbers"
+    code_kind: ClassVar[str] = "numbers"
     """What a code is: the number of a value, a place on a grid, a text, or anything, where it is only hashed."""
     bits: int
     size: int = 0
@@ -256,7 +256,7 @@ class Randomizer:
         """What so many reports of one epoch cost together, whatever the values were: fresh ones add up."""
         return self.epsilon * reports
 
-    def dearest(self, most: int) -> Fraction:
+    def max_loss_per_report(self, most: int) -> Fraction:
         """What a report costs where an epoch's reports, `most` of them or fewer, are dearest."""
         return self.loss(1)
 
@@ -278,13 +278,13 @@ class TwoRounds(Randomizer):
     def randomize(self, code: Any, draw: Draw, *, slot: int = 0) -> int:
         return self.repeat(self.answer(code, draw, slot=slot), draw, slot=slot)
 
-    def dearest(self, most: int) -> Fraction:
-        dearest, for_ever = self.loss(1), self.loss(_LONGEST_POWER + 1)
+    def max_loss_per_report(self, most: int) -> Fraction:
+        max_loss_per_report, for_ever = self.loss(1), self.loss(_LONGEST_POWER + 1)
         for reports in range(2, min(most, _MOST_TRIED) + 1):
-            if for_ever / reports <= dearest:
-                return dearest
-            dearest = max(dearest, self.loss(reports) / reports)
-        return max(dearest, for_ever / (_MOST_TRIED + 1)) if most > _MOST_TRIED else dearest
+            if for_ever / reports <= max_loss_per_report:
+                return max_loss_per_report
+            max_loss_per_report = max(max_loss_per_report, self.loss(reports) / reports)
+        return max(max_loss_per_report, for_ever / (_MOST_TRIED + 1)) if most > _MOST_TRIED else max_loss_per_report
 
 
 class Direct(Randomizer):
@@ -297,7 +297,7 @@ class Direct(Randomizer):
     protocols = ("coin", "warner", "grr")
 
     def prepare(self, *, size: int) -> None:
-        _sized(2, size)
+        _check_sizes(2, size)
         self.size, self.bits = size, bits_for(size)
         self.keep = keep_threshold(self.odds, 1, size - 1)
         if self.spec["protocol"] == "coin":
@@ -306,7 +306,7 @@ class Direct(Randomizer):
             self.keep = 3 * WORD // 4
 
     def ratios(self) -> Iterator[Ratio]:
-        yield spread(self.keep, 1, self.size - 1, self.odds)
+        yield two_level_ratio(self.keep, 1, self.size - 1, self.odds)
 
     def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         if draw.chance(self.keep):
@@ -326,18 +326,18 @@ class Subset(Randomizer):
     protocols = ("subset",)
 
     def prepare(self, *, size: int, width: int) -> None:
-        _sized(1, width, size - width)
+        _check_sizes(1, width, size - width)
         self.size, self.width, self.bits = size, width, size
         self.keep = keep_threshold(self.odds, width, size - width)
 
     def ratios(self) -> Iterator[Ratio]:
-        yield spread(self.keep, self.width, self.size - self.width, self.odds)
+        yield two_level_ratio(self.keep, self.width, self.size - self.width, self.odds)
 
     def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
-        told = draw.chance(self.keep)
-        chosen = {code} if told else set()
+        truthful = draw.chance(self.keep)
+        chosen = {code} if truthful else set()
         others: set[int] = set()
-        count = self.width - told
+        count = self.width - truthful
         for last in range(self.size - 1 - count, self.size - 1):  # Floyd: a uniform set of `count` of the others
             other = draw.below(last + 1)
             others.add(last if other in others else other)
@@ -407,11 +407,11 @@ class Projective(Randomizer):
     protocols = ("pgr",)
 
     def prepare(self, *, size: int, order: int, dimension: int) -> None:
-        _sized(2, size)
-        _sized(2, order, most=_LARGEST_FIELD)
-        _sized(2, dimension, most=_MOST_OUTPUTS.bit_length())
+        _check_sizes(2, size)
+        _check_sizes(2, order, most=_LARGEST_FIELD)
+        _check_sizes(2, dimension, most=_MOST_OUTPUTS.bit_length())
         self.size, self.order, self.dimension = size, order, dimension
-        _sized(1, self.points_of(dimension), most=_MOST_OUTPUTS)
+        _check_sizes(1, self.points_of(dimension), most=_MOST_OUTPUTS)
         if size > order ** (dimension - 1):
             raise _unsound("The geometry has too few points for the values.")
         self.field = Field(order)
@@ -421,7 +421,7 @@ class Projective(Randomizer):
         self.keep = keep_threshold(self.odds, self.on_plane, self.points - self.on_plane)
 
     def ratios(self) -> Iterator[Ratio]:
-        yield spread(self.keep, self.on_plane, self.points - self.on_plane, self.odds)
+        yield two_level_ratio(self.keep, self.on_plane, self.points - self.on_plane, self.odds)
 
     def points_of(self, dimension: int) -> int:
         """(order^dimension - 1) / (order - 1)."""
@@ -467,12 +467,12 @@ class Hashing(Randomizer):
     """
 
     protocols = ("olh",)
-    takes = "anything"
+    code_kind = "anything"
     slot_bits = 32
 
     def prepare(self, *, buckets: int, size: int = 0) -> None:
-        _sized(2, buckets)
-        _sized(0, size)
+        _check_sizes(2, buckets)
+        _check_sizes(0, size)
         self.size, self.buckets = size, buckets
         self.slot_at = self.value_bits = bits_for(buckets)
         self.bits = self.slot_bits + self.value_bits
@@ -480,7 +480,7 @@ class Hashing(Randomizer):
         self.keep_again = WORD
 
     def ratios(self) -> Iterator[Ratio]:
-        yield spread(self.keep, 1, self.buckets - 1, self.odds)
+        yield two_level_ratio(self.keep, 1, self.buckets - 1, self.odds)
 
     def respond(self, truth: int, keep: int, draw: Draw) -> int:
         """The truth, or another bucket."""
@@ -510,18 +510,18 @@ class HashingTwice(TwoRounds, Hashing):
         yield from super().ratios()
         others, again = self.buckets - 1, self.keep_again
         # Of a report, over 2**128 (buckets - 1).
-        told = self.keep * again * others + (WORD - self.keep) * (WORD - again)
-        yield Ratio(told * others, WORD**2 * others - told, self.first_odds)
-        yield spread(again, 1, others, Fraction(WORD * others))  # each answer can lead to each report
+        truthful = self.keep * again * others + (WORD - self.keep) * (WORD - again)
+        yield Ratio(truthful * others, WORD**2 * others - truthful, self.first_odds)
+        yield two_level_ratio(again, 1, others, Fraction(WORD * others))  # each answer can lead to each report
 
     def _again(self, odds: Fraction) -> int:
         """How often to repeat the permanent answer, so that one report alone has the given odds."""
-        wanted = odds / (odds + self.buckets - 1)
-        told = Fraction(self.keep, WORD)
-        lied = (1 - told) / (self.buckets - 1)
-        if not lied < wanted <= told:
+        needed = odds / (odds + self.buckets - 1)
+        truthful = Fraction(self.keep, WORD)
+        untruthful = (1 - truthful) / (self.buckets - 1)
+        if not untruthful < needed <= truthful:
             raise _unsound("The epsilon of the first report must be below that of all reports.")
-        return math.floor(WORD * (wanted - lied) / (told - lied))
+        return math.floor(WORD * (needed - untruthful) / (truthful - untruthful))
 
     def answer(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         return self.respond(bucket(code, slot, self.seed, self.buckets), self.keep, draw)
@@ -543,7 +543,7 @@ class Unary(Randomizer):
     protocols = ("sue", "oue")
 
     def prepare(self, *, size: int) -> None:
-        _sized(2, size)
+        _check_sizes(2, size)
         self.size, self.bits = size, size
         if self.spec["protocol"] == "oue":
             self.one, self.zero = WORD // 2, math.ceil(WORD / (self.odds + 1))
@@ -573,11 +573,11 @@ class Sketch(Randomizer):
     """
 
     protocols = ("cms", "hcms")
-    takes = "anything"
+    code_kind = "anything"
 
     def prepare(self, *, rows: int, columns: int, size: int = 0) -> None:
-        _sized(1, rows, columns - 1)
-        _sized(0, size)
+        _check_sizes(1, rows, columns - 1)
+        _check_sizes(0, size)
         self.size, self.rows, self.columns = size, rows, columns
         if columns & columns - 1 or rows & rows - 1:
             raise _unsound("Rows and columns of a sketch are powers of two.")
@@ -587,7 +587,7 @@ class Sketch(Randomizer):
         self.keep = keep_threshold(self.odds if self.one_bit else self.half_odds, 1, 1)
 
     def ratios(self) -> Iterator[Ratio]:
-        yield spread(self.keep, 1, 1, self.odds if self.one_bit else self.half_odds)
+        yield two_level_ratio(self.keep, 1, 1, self.odds if self.one_bit else self.half_odds)
 
     def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         row = draw.below(self.rows)
@@ -615,8 +615,8 @@ class Hadamard(Randomizer):
     protocols = ("hadamard",)
 
     def prepare(self, *, size: int, blocks: int, columns: int) -> None:
-        _sized(1, size, blocks, columns - 1)
-        _sized(1, blocks * columns, most=_MOST_OUTPUTS)
+        _check_sizes(1, size, blocks, columns - 1)
+        _check_sizes(1, blocks * columns, most=_MOST_OUTPUTS)
         self.size, self.blocks, self.columns = size, blocks, columns
         if columns & columns - 1 or blocks * (columns - 1) < size:
             raise _unsound("A block has a power of two of columns, and one row fewer for values.")
@@ -625,7 +625,7 @@ class Hadamard(Randomizer):
         self.keep = keep_threshold(self.odds, self.half, self.outputs - self.half)
 
     def ratios(self) -> Iterator[Ratio]:
-        yield spread(self.keep, self.half, self.outputs - self.half, self.odds)
+        yield two_level_ratio(self.keep, self.half, self.outputs - self.half, self.odds)
 
     def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         block, row = code // (self.columns - 1), 1 + code % (self.columns - 1)
@@ -640,9 +640,9 @@ class Hadamard(Randomizer):
     @staticmethod
     def _column(index: int, row: int, parity: int) -> int:
         """The columns of a given sign in a row, numbered: put in the bit that makes the parity right."""
-        place = (row & -row).bit_length() - 1
-        column = (index >> place << place + 1) | (index & (1 << place) - 1)
-        return column | ((column & row).bit_count() % 2 ^ parity) << place
+        position = (row & -row).bit_length() - 1
+        column = (index >> position << position + 1) | (index & (1 << position) - 1)
+        return column | ((column & row).bit_count() % 2 ^ parity) << position
 
 
 class Bloom(TwoRounds):
@@ -654,30 +654,30 @@ class Bloom(TwoRounds):
     protocols = ("rappor",)
 
     def prepare(self, *, size: int, filter_bits: int, hashes: int, cohorts: int, first: str) -> None:
-        _sized(1, size - 1, filter_bits)
-        _sized(1, hashes, most=_MOST_HASHES)
-        _sized(1, cohorts, most=_MOST_COHORTS)
+        _check_sizes(1, size - 1, filter_bits)
+        _check_sizes(1, hashes, most=_MOST_HASHES)
+        _check_sizes(1, cohorts, most=_MOST_COHORTS)
         self.size, self.filter_bits, self.hashes, self.cohorts = size, filter_bits, hashes, cohorts
         self.cohort_bits = bits_for(cohorts)
         self.bits = self.cohort_bits + filter_bits
         self.bit_odds = odds_below(self.epsilon / (2 * hashes))
         self.permanent = keep_threshold(self.bit_odds, 1, 1)
         self.first_odds = odds = first_odds(first, 2 * hashes)
-        wanted, kept = odds / (odds + 1), Fraction(self.permanent, WORD)
-        if not Fraction(1, 2) < wanted <= kept:
+        needed, kept = odds / (odds + 1), Fraction(self.permanent, WORD)
+        if not Fraction(1, 2) < needed <= kept:
             raise _unsound("The epsilon of the first report must be below that of all reports.")
-        self.again = math.floor(WORD * (wanted - (1 - kept)) / (2 * kept - 1))
+        self.again = math.floor(WORD * (needed - (1 - kept)) / (2 * kept - 1))
 
     def ratios(self) -> Iterator[Ratio]:
-        yield spread(self.permanent, 1, 1, self.bit_odds)
-        told = self.permanent * self.again + (WORD - self.permanent) * (WORD - self.again)  # of a bit, over 2**128
-        yield Ratio(told, WORD**2 - told, self.first_odds)
+        yield two_level_ratio(self.permanent, 1, 1, self.bit_odds)
+        truthful = self.permanent * self.again + (WORD - self.permanent) * (WORD - self.again)  # of a bit, over 2**128
+        yield Ratio(truthful, WORD**2 - truthful, self.first_odds)
         yield Ratio(self.again, WORD - self.again, Fraction(WORD))  # each answer can lead to each report
 
     def filter(self, code: int, cohort: int) -> list[bool]:
         """The value's bits in a cohort."""
         marks = {bucket(code, cohort * self.hashes + i, self.seed, self.filter_bits) for i in range(self.hashes)}
-        return [place in marks for place in range(self.filter_bits)]
+        return [position in marks for position in range(self.filter_bits)]
 
     def answer(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         answer = cohort = draw.below(self.cohorts)
@@ -687,8 +687,8 @@ class Bloom(TwoRounds):
 
     def repeat(self, answer: int, draw: Draw, *, slot: int = 0) -> int:
         report = answer >> self.filter_bits
-        for place in reversed(range(self.filter_bits)):
-            report = report << 1 | (bool(answer >> place & 1) == draw.chance(self.again))
+        for position in reversed(range(self.filter_bits)):
+            report = report << 1 | (bool(answer >> position & 1) == draw.chance(self.again))
         return report
 
     def loss(self, reports: int) -> Fraction:
@@ -704,11 +704,11 @@ class OneBit(Randomizer):
     """
 
     protocols = ("duchi",)
-    takes = "grid"
+    code_kind = "grid"
     bits = 1
 
     def prepare(self, *, steps: int) -> None:
-        _sized(1, steps)
+        _check_sizes(1, steps)
         self.steps = steps
         self.least = math.ceil(WORD / (self.odds + 1))
         self.step = (WORD - 2 * self.least) // steps
@@ -732,17 +732,17 @@ class Window(Randomizer):
     """
 
     protocols = ("piecewise", "square-wave")
-    takes = "grid"
+    code_kind = "grid"
 
     def prepare(self, *, steps: int, width: int) -> None:
-        _sized(1, steps, width)
+        _check_sizes(1, steps, width)
         self.steps, self.width = steps, width
         self.outputs = steps + width
         self.bits = bits_for(self.outputs)
         self.keep = keep_threshold(self.odds, width, steps)
 
     def ratios(self) -> Iterator[Ratio]:
-        yield spread(self.keep, self.width, self.steps, self.odds)
+        yield two_level_ratio(self.keep, self.width, self.steps, self.odds)
 
     def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         if draw.chance(self.keep):
@@ -759,10 +759,10 @@ class Hybrid(Randomizer):
     """
 
     protocols = ("hybrid",)
-    takes = "grid"
+    code_kind = "grid"
 
     def prepare(self, *, steps: int, width: int, share: int) -> None:
-        _sized(0, share, most=WORD)
+        _check_sizes(0, share, most=WORD)
         self.share = share
         self.window = Window({**self.spec, "parameters": {"steps": steps, "width": width}})
         self.one_bit = OneBit({**self.spec, "parameters": {"steps": steps}})
@@ -786,11 +786,11 @@ class Prefixes(Randomizer):
     """
 
     protocols = ("pem",)
-    takes = "texts"
+    code_kind = "texts"
 
     def prepare(self, *, length: int, prefixes: Sequence[int], buckets: int) -> None:
-        _sized(1, length, len(prefixes), most=_LONGEST_TEXT)
-        _sized(1, *prefixes, most=8 * length)
+        _check_sizes(1, length, len(prefixes), most=_LONGEST_TEXT)
+        _check_sizes(1, *prefixes, most=8 * length)
         self.length, self.prefixes = length, tuple(prefixes)
         self.hashing = Hashing({**self.spec, "protocol": "olh", "parameters": {"buckets": buckets}})
         self.bits, self.slot_at = self.hashing.bits, self.hashing.slot_at
@@ -817,31 +817,31 @@ class Puzzle(Randomizer):
     """
 
     protocols = ("sfp",)
-    takes = "texts"
+    code_kind = "texts"
 
     def prepare(self, *, length: int, piece: int, rows: int, columns: int) -> None:
-        _sized(1, length, most=_LONGEST_TEXT)
-        _sized(1, piece, most=length)
+        _check_sizes(1, length, most=_LONGEST_TEXT)
+        _check_sizes(1, piece, most=length)
         self.length, self.piece = length, piece
         self.pieces = length // piece
         half = {**self.spec, "protocol": "cms", "epsilon": str(self.epsilon / 2)}
         self.sketch = Sketch({**half, "parameters": {"rows": rows, "columns": columns}})
-        self.place_bits = bits_for(self.pieces)
-        self.bits = self.place_bits + 2 * self.sketch.bits
+        self.position_bits = bits_for(self.pieces)
+        self.bits = self.position_bits + 2 * self.sketch.bits
 
     def ratios(self) -> Iterator[Ratio]:
         yield from self.sketch.ratios()
 
-    def fragment(self, text: bytes, place: int) -> str:
+    def fragment(self, text: bytes, position: int) -> str:
         """The piece at a place, with 8 bits that tell which word it belongs to."""
-        part = text.ljust(self.length, b"\0")[place * self.piece : (place + 1) * self.piece]
-        return f"{place}:{part.hex()}:{hashlib.sha256(text).digest()[0]}"
+        part = text.ljust(self.length, b"\0")[position * self.piece : (position + 1) * self.piece]
+        return f"{position}:{part.hex()}:{hashlib.sha256(text).digest()[0]}"
 
     def randomize(self, code: bytes, draw: Draw, *, slot: int = 0) -> int:
-        place = draw.below(self.pieces)
-        piece = self.sketch.randomize(fingerprint(self.fragment(code, place)), draw)
+        position = draw.below(self.pieces)
+        piece = self.sketch.randomize(fingerprint(self.fragment(code, position)), draw)
         word = self.sketch.randomize(fingerprint("word:" + code.hex()), draw)
-        return (place << self.sketch.bits | piece) << self.sketch.bits | word
+        return (position << self.sketch.bits | piece) << self.sketch.bits | word
 
 
 RANDOMIZERS: dict[str, type[Randomizer]] = {
@@ -861,7 +861,7 @@ def _unsound(problem: str) -> ClientRefused:
     return ClientRefused("bad-task", problem, "Ask the collector for another task.")
 
 
-def spec_of(task: Any) -> Mapping[str, Any]:
+def read_spec(task: Any) -> Mapping[str, Any]:
     """The specification of a task that is given as JSON, as what JSON stands for, or as a `discreet.local.Task`."""
     try:
         return json.loads(task) if isinstance(task, str | bytes) else task if isinstance(task, Mapping) else task.spec
@@ -869,14 +869,14 @@ def spec_of(task: Any) -> Mapping[str, Any]:
         raise _unsound("The task cannot be read.") from None
 
 
-def canonical(spec: Mapping[str, Any]) -> bytes:
+def canonical_bytes(spec: Mapping[str, Any]) -> bytes:
     """The specification as bytes: the same for the same task, everywhere."""
     return json.dumps(spec, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def digest_of(spec: Mapping[str, Any]) -> bytes:
+def task_digest(spec: Mapping[str, Any]) -> bytes:
     """16 bytes that name the task in every message."""
-    return hashlib.sha256(canonical(spec)).digest()[:16]
+    return hashlib.sha256(canonical_bytes(spec)).digest()[:16]
 
 
 SPEC_KEYS = {
@@ -886,7 +886,7 @@ SPEC_KEYS = {
 _NUMBER = re.compile(r"-?[0-9]{1,400}(?:/[0-9]{1,400}|\.[0-9]{1,400})?", re.ASCII)
 
 
-def number_of(text: Any) -> Fraction:
+def parse_number(text: Any) -> Fraction:
     """The number that a text of digits stands for: no exponents, whose numbers may fill any memory."""
     if not isinstance(text, str) or not _NUMBER.fullmatch(text):
         raise _unsound("A number of the task cannot be read.")
@@ -911,7 +911,7 @@ def check_spec(spec: Mapping[str, Any]) -> None:
         raise _unsound("A rule of the task is neither true nor false.")
     if type(spec["seed"]) is not int or not 0 <= spec["seed"] < WORD:
         raise _unsound("The seed of a task is a whole number of 64 bits.")
-    if not LEAST_EPSILON <= number_of(spec["epsilon"]) <= _MOST_EPSILON:
+    if not LEAST_EPSILON <= parse_number(spec["epsilon"]) <= _MOST_EPSILON:
         raise _unsound(f"A task needs an epsilon of at least 1/{1 / LEAST_EPSILON}, and one that protects at all.")
 
 
@@ -922,11 +922,11 @@ def check_parameters(kind: type[Randomizer], parameters: Mapping[str, Any]) -> N
         raise _unsound(f"The protocol has no parameter {min(unknown)!r}.")
 
 
-def randomizer_of(spec: Mapping[str, Any]) -> Randomizer:
+def build_randomizer(spec: Mapping[str, Any]) -> Randomizer:
     """The randomizer that a specification asks for, or a refusal."""
     try:
         check_spec(spec)
-        canonical(spec)  # it can be named
+        canonical_bytes(spec)  # it can be named
         kind = RANDOMIZERS[spec["protocol"]]
         check_parameters(kind, spec["parameters"])
         randomizer = kind(spec)
@@ -945,15 +945,15 @@ def check_domain(domain: Mapping[str, Any]) -> None:
     if set(domain) not in ({"values"}, {"range"}, {"open"}, {"lower", "upper"}, {"length"}):
         raise _unsound("The domain cannot be read.")
     values = domain.get("values", ("", 0))
-    _sized(2, domain.get("range", len(values)))
-    _sized(1, domain.get("length", 1))
+    _check_sizes(2, domain.get("range", len(values)))
+    _check_sizes(1, domain.get("length", 1))
     if (
         not isinstance(values, list | tuple)
         or any(type(value) not in (str, int) for value in values)
         or len(set(map(str, values))) < len(values)
     ):
         raise _unsound("The values of a task are different texts or integers.")
-    if "lower" in domain and not number_of(domain["lower"]) < number_of(domain["upper"]):
+    if "lower" in domain and not parse_number(domain["lower"]) < parse_number(domain["upper"]):
         raise _unsound("The lower bound of a task is below its upper bound.")
 
 
@@ -966,7 +966,7 @@ def check_fit(randomizer: Randomizer, domain: Mapping[str, Any]) -> None:
         "texts": domain.get("length") == randomizer.length,
         "anything": "lower" not in domain and "length" not in domain and randomizer.size in (0, numbers),
     }
-    if not fits[randomizer.takes]:
+    if not fits[randomizer.code_kind]:
         raise _unsound("The protocol does not fit the domain.")
 
 
@@ -980,10 +980,10 @@ def lifetime_loss(randomizer: Randomizer, *, lifetime: int, per_epoch: int) -> F
     most = min(lifetime, per_epoch)
     if not randomizer.spec["epoch_seconds"]:  # one epoch, for ever
         return epoch_loss(randomizer, most)
-    return lifetime * (randomizer.loss(1) if randomizer.spec["memoize"] else randomizer.dearest(most))
+    return lifetime * (randomizer.loss(1) if randomizer.spec["memoize"] else randomizer.max_loss_per_report(most))
 
 
-def coder_of(spec: Mapping[str, Any]) -> Callable[[Any], Any]:
+def build_coder(spec: Mapping[str, Any]) -> Callable[[Any], Any]:
     """From a value to what the randomizer takes: its number, its fingerprint, its place on the grid, or its bytes."""
     domain = spec["domain"]
     if "lower" in domain:
@@ -1036,7 +1036,7 @@ def _open_coder(value: Any) -> int:
 
 
 def _grid_coder(domain: Mapping[str, str], steps: int) -> Callable[[Any], int]:
-    lower, upper = number_of(domain["lower"]), number_of(domain["upper"])
+    lower, upper = parse_number(domain["lower"]), parse_number(domain["upper"])
 
     def code_of(value: Any) -> int:
         try:
@@ -1076,7 +1076,7 @@ def _text_coder(length: int) -> Callable[[Any], bytes]:
     return code_of
 
 
-def stand_in(spec: Mapping[str, Any], draw: Draw) -> Any:
+def substitute_value(spec: Mapping[str, Any], draw: Draw) -> Any:
     """A value of the task, drawn without looking at the person's: it is reported where theirs is outside of the task.
 
     Its report is a mixture of the reports of the task's values, so nobody can tell it from them by more than epsilon.
@@ -1084,7 +1084,7 @@ def stand_in(spec: Mapping[str, Any], draw: Draw) -> Any:
     domain = spec["domain"]
     if "lower" in domain:
         steps = int(spec["parameters"]["steps"])
-        lower, upper = number_of(domain["lower"]), number_of(domain["upper"])
+        lower, upper = parse_number(domain["lower"]), parse_number(domain["upper"])
         return lower + (upper - lower) * draw.below(steps + 1) / steps
     if "length" in domain:
         letters = hashlib.shake_256(draw.word().to_bytes(8, "big")).digest(int(domain["length"]))
@@ -1098,13 +1098,13 @@ def stand_in(spec: Mapping[str, Any], draw: Draw) -> Any:
 # ── messages ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def message_of(digest: bytes, sender: bytes, payload: bytes, *, count: int, message_id: bytes) -> bytes:
+def build_message(digest: bytes, sender: bytes, payload: bytes, *, count: int, message_id: bytes) -> bytes:
     """Version, task, message, sender, number of reports, payload, checksum."""
     body = bytes([VERSION]) + digest + message_id + sender + count.to_bytes(4, "big") + payload
     return body + zlib.crc32(body).to_bytes(4, "big")
 
 
-def packed(report: int, bits: int) -> bytes:
+def pack(report: int, bits: int) -> bytes:
     """One report, its bits from the left, the last byte filled with zeros."""
     return (report << -bits % 8).to_bytes(-(-bits // 8), "big")
 
@@ -1131,7 +1131,7 @@ class Store:
         self._book = copy.deepcopy(dict(book))
 
     @contextmanager
-    def changing(self) -> Iterator[dict[str, Any]]:
+    def transaction(self) -> Iterator[dict[str, Any]]:
         """The book, for one client alone; what was done to it is kept unless it fails."""
         with self._lock:
             book = copy.deepcopy(self._book)
@@ -1155,7 +1155,7 @@ class FileStore(Store):
         self.read()
 
     @contextmanager
-    def changing(self) -> Iterator[dict[str, Any]]:
+    def transaction(self) -> Iterator[dict[str, Any]]:
         with self._locked():
             book = self.read()
             yield book
@@ -1164,7 +1164,7 @@ class FileStore(Store):
     @contextmanager
     def _locked(self) -> Iterator[None]:
         try:
-            with _private(self._path, ".lock", "a") as lock, _alone(lock):
+            with _open_private(self._path, ".lock", "a") as lock, _exclusive(lock):
                 yield
         except OSError:
             raise ClientRefused(
@@ -1196,7 +1196,7 @@ class FileStore(Store):
         )
 
     def write(self, book: Mapping[str, Any]) -> None:
-        with _private(self._path, ".new", "w") as file:
+        with _open_private(self._path, ".new", "w") as file:
             json.dump(book, file)
             file.flush()
             os.fsync(file.fileno())
@@ -1209,7 +1209,7 @@ class FileStore(Store):
                 os.close(folder)
 
 
-def _private(path: Path, suffix: str, mode: str) -> IO[str]:
+def _open_private(path: Path, suffix: str, mode: str) -> IO[str]:
     """A file beside the store that nobody else can read."""
 
     def opener(name: str, flags: int) -> int:
@@ -1219,7 +1219,7 @@ def _private(path: Path, suffix: str, mode: str) -> IO[str]:
 
 
 @contextmanager
-def _alone(lock: IO[str]) -> Iterator[None]:
+def _exclusive(lock: IO[str]) -> Iterator[None]:
     """While no other process has the lock; the system takes it from one that dies."""
     if sys.platform == "win32":
         lock.seek(0)
@@ -1256,14 +1256,14 @@ class Client:
         clock: Callable[[], float] = time.time,
         draw: Draw | None = None,
     ) -> None:
-        self.spec = spec_of(task)
-        self.randomizer = randomizer_of(self.spec)
-        self.digest = digest_of(self.spec)
-        self.budget = budget_of(budget)
-        self._code_of = coder_of(self.spec)
+        self.spec = read_spec(task)
+        self.randomizer = build_randomizer(self.spec)
+        self.digest = task_digest(self.spec)
+        self.budget = parse_budget(budget)
+        self._code_of = build_coder(self.spec)
         self._store = store if isinstance(store, Store) else FileStore(store) if store is not None else Store()
         self._clock, self._draw = clock, draw or Draw()
-        self._ticket = ticket_of(slot) if self.spec["assigned"] and self.randomizer.slot_at is not None else None
+        self._ticket = parse_ticket(slot) if self.spec["assigned"] and self.randomizer.slot_at is not None else None
 
     @property
     def reports(self) -> int:
@@ -1290,14 +1290,14 @@ class Client:
 
     def explain(self) -> str:
         """What is asked of this device and what it will give away, to be read before the first report."""
-        caps, one = self.spec["caps"], stated(self.randomizer.loss(1))
-        together = stated(lifetime_loss(self.randomizer, **caps))
-        made = f"{self.reports:,} made, ε {stated(self.spent)} given away"
+        caps, one = self.spec["caps"], format_loss(self.randomizer.loss(1))
+        together = format_loss(lifetime_loss(self.randomizer, **caps))
+        made = f"{self.reports:,} made, ε {format_loss(self.spent)} given away"
         return (
             f"{shown(self.spec['name'])}: a report costs ε {one} at most\n"
             f"for this task at most {caps['lifetime']:,} reports, ε {together} together whatever the values; {made}\n"
-            f"this device gives away at most ε {stated(self.budget)} in all, for all its tasks; "
-            f"ε {stated(self.spent_in_all)} is gone"
+            f"this device gives away at most ε {format_loss(self.budget)} in all, for all its tasks; "
+            f"ε {format_loss(self.spent_in_all)} is gone"
         )
 
     def report(self, value: Any) -> bytes:
@@ -1306,10 +1306,10 @@ class Client:
         A value outside of the task is reported as one of the task's, drawn at random: silence would tell it. A message
         counts when it is made, sent or not; sending it again costs nothing.
         """
-        given = stand_in(self.spec, self._draw)
+        given = substitute_value(self.spec, self._draw)
         code = self._code_of(value if self.covers(value) else given)
         number = int(self._clock() // self.spec["epoch_seconds"]) if self.spec["epoch_seconds"] else 0
-        with self._store.changing() as book:
+        with self._store.transaction() as book:
             account = _account_in(book, self.digest)
             epoch = _epoch_in(account, number)
             self._count(book, account, epoch)
@@ -1318,9 +1318,9 @@ class Client:
                 report = self._randomized(epoch, code)
             except Exception:  # noqa: BLE001  whatever a value brings about, a message leaves: silence would tell it
                 report = self._randomized(epoch, self._code_of(given))
-            payload = packed(report, self.randomizer.bits)
+            payload = pack(report, self.randomizer.bits)
             sender = self._ticket[1] if self._ticket is not None else bytes.fromhex(epoch["sender"])
-            message = message_of(self.digest, sender, payload, count=1, message_id=secrets.token_bytes(16))
+            message = build_message(self.digest, sender, payload, count=1, message_id=secrets.token_bytes(16))
             account["pending"].append(message.hex())
         return message
 
@@ -1330,7 +1330,7 @@ class Client:
 
     def acknowledge(self, message: bytes) -> None:
         """The collector has the message, or will never take it: forget it. It stays counted."""
-        with self._store.changing() as book:
+        with self._store.transaction() as book:
             account = _account_in(book, self.digest)
             account["pending"] = [kept for kept in account["pending"] if kept != message.hex()]
 
@@ -1358,7 +1358,7 @@ class Client:
         if _spent_in_all(book) + cost > self.budget:
             raise ClientRefused(
                 "budget-spent",
-                f"This device gives away at most ε {stated(self.budget)} in all, and this report would go beyond.",
+                f"This device gives away at most ε {format_loss(self.budget)} in all, and this report would go beyond.",
                 "Ask somebody else; only the device's owner may raise its budget.",
             )
         account.update(reports=account["reports"] + 1, spent=str(Fraction(account["spent"]) + cost))
@@ -1406,7 +1406,7 @@ def _epoch_in(account: dict[str, Any], number: int) -> dict[str, Any]:
     return epoch
 
 
-def ticket_of(given: object) -> tuple[int, bytes]:
+def parse_ticket(given: object) -> tuple[int, bytes]:
     """The number that a collector handed to this device, and the mark that shows it: the sender of its messages."""
     if not isinstance(given, str) or not re.fullmatch("[0-9a-f]{40}", given):
         raise ClientRefused(
@@ -1417,10 +1417,10 @@ def ticket_of(given: object) -> tuple[int, bytes]:
     return int(given[:8], 16), bytes.fromhex(given[8:])
 
 
-def budget_of(given: float | str | Fraction) -> Fraction:
+def parse_budget(given: float | str | Fraction) -> Fraction:
     """What the device's owner gives away at most."""
     try:
-        return number_of(given) if isinstance(given, str) else Fraction(str(given))
+        return parse_number(given) if isinstance(given, str) else Fraction(str(given))
     except (ValueError, ZeroDivisionError):
         raise ClientRefused("bad-budget", "The budget of a device is a number.", "Give one, such as 5.") from None
 
@@ -1430,7 +1430,7 @@ def shown(text: str) -> str:
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
-def stated(loss: Fraction | float) -> str:
+def format_loss(loss: Fraction | float) -> str:
     """A loss in six digits, rounded up: no device gives away more than it says."""
     exact = Fraction(loss)
     with localcontext(prec=6, rounding=ROUND_CEILING):

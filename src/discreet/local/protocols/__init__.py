@@ -16,7 +16,7 @@ from discreet.local.protocols.projective import ProjectiveResponse
 from discreet.local.protocols.protocol import Protocol
 from discreet.local.protocols.puzzle import FragmentPuzzle
 from discreet.local.protocols.sketches import CountMeanSketch
-from discreet.local.protocols.square_wave import window_twin
+from discreet.local.protocols.square_wave import window_protocol
 from discreet.local.protocols.subset import SubsetSelection
 from discreet.local.protocols.unary import UnaryEncoding
 
@@ -31,13 +31,13 @@ _TWINS: dict[type[client.Randomizer], Callable[[Any], Protocol[Any]]] = {
     client.Hadamard: HadamardResponse,
     client.Bloom: BloomFilter,
     client.OneBit: OneBitMean,
-    client.Window: window_twin,
+    client.Window: window_protocol,
     client.Hybrid: HybridMean,
     client.Prefixes: PrefixExtension,
     client.Puzzle: FragmentPuzzle,
 }
 
 
-def twin_of(randomizer: client.Randomizer) -> Protocol[Any]:
+def protocol_for(randomizer: client.Randomizer) -> Protocol[Any]:
     """The protocol that does for many people what a randomizer does for one."""
     return _TWINS[type(randomizer)](randomizer)

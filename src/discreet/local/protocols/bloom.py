@@ -95,9 +95,9 @@ class BloomFilter(Protocol[Bloom]):
         for start in range(0, len(reports), step):
             bits = unpacked_reports(reports[start : start + step], r.bits)
             cohorts = self._cohorts(bits)
-            rows, places = np.nonzero(bits[:, r.cohort_bits :])
+            rows, positions = np.nonzero(bits[:, r.cohort_bits :])
             people += np.bincount(cohorts, minlength=r.cohorts)
-            ones += np.bincount(cohorts[rows] * r.filter_bits + places, minlength=ones.size)
+            ones += np.bincount(cohorts[rows] * r.filter_bits + positions, minlength=ones.size)
         return np.concatenate([people, ones])
 
     def estimate(self, tally: Tally, reports: int, codes: Codes) -> Floats:

@@ -19,8 +19,8 @@ class DirectResponse(PureProtocol[Direct]):
 
     @property
     def chances(self) -> tuple[Fraction, Fraction]:
-        told = chance_of(self.randomizer.keep)
-        return told, (1 - told) / (self.randomizer.size - 1)
+        truthful = chance_of(self.randomizer.keep)
+        return truthful, (1 - truthful) / (self.randomizer.size - 1)
 
     def encode(self, codes: Codes, draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
         reports = np.empty(codes.size, np.uint64)

@@ -63,22 +63,22 @@ class HadamardResponse(Protocol[Hadamard]):
 
     def _encode(self, codes: NDArray[np.int64], draws: Draws) -> NDArray[np.int64]:
         r = self.randomizer
-        block, row = self._places(codes)
-        told = draws.chance(r.keep, codes.size)
+        block, row = self._positions(codes)
+        truthful = draws.chance(r.keep, codes.size)
         agreeing, others = draws.below(r.half, codes.size), draws.below(r.outputs - r.half, codes.size)
-        index = np.where(told, agreeing, others)
+        index = np.where(truthful, agreeing, others)
         lowest = row & -row
         below = index & (lowest - 1)
         column = ((index ^ below) << 1) | below  # a bit is put in at the row's lowest, to make the parity right
-        column += lowest * (parity(column & row) ^ ~told)
+        column += lowest * (parity(column & row) ^ ~truthful)
         inside = block * r.columns + column
         if r.blocks == 1:
             return inside
         elsewhere = others - r.half
         elsewhere += r.columns * (elsewhere >= block * r.columns)
-        return np.where(told | (others < r.half), inside, elsewhere)
+        return np.where(truthful | (others < r.half), inside, elsewhere)
 
-    def _places(self, codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _positions(self, codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The block of each code, and its row in it."""
         block, row = np.divmod(codes.astype(np.int64), self.randomizer.columns - 1)
         return block, row + 1
@@ -91,16 +91,16 @@ class HadamardResponse(Protocol[Hadamard]):
 
     def estimate(self, tally: Tally, reports: int, codes: Codes) -> Floats:
         agree, oppose = self.chances
-        block, row = self._places(codes)
-        needed, places = np.unique(block, return_inverse=True)
+        block, row = self._positions(codes)
+        needed, positions = np.unique(block, return_inverse=True)
         sums = walsh_hadamard(tally.astype(np.int64).reshape(-1, self.randomizer.columns)[needed])
-        return sums[places, row] / float(agree - oppose)
+        return sums[positions, row] / float(agree - oppose)
 
     def variance(self, counts: Floats, reports: int, codes: Codes) -> Floats:
         """Depends on how many people share the block; those with no listed code count as spread over the others."""
         r = self.randomizer
         agree, oppose = self.chances
-        block, _ = self._places(codes)
+        block, _ = self._positions(codes)
         listed = np.bincount(block, minlength=r.blocks)
         sizes = np.minimum(r.columns - 1, np.maximum(0, r.size - np.arange(r.blocks) * (r.columns - 1)))
         unlisted, rest = np.maximum(0, sizes - listed), max(0.0, reports - float(counts.sum()))
@@ -110,7 +110,7 @@ class HadamardResponse(Protocol[Hadamard]):
 
     def estimated_variance(self, tally: Tally, reports: int, codes: Codes) -> Floats:
         """The reports in the block are what its people and the others were expected to send."""
-        block, _ = self._places(codes)
+        block, _ = self._positions(codes)
         in_block = tally.reshape(-1, self.randomizer.columns).sum(axis=1)
         return self._variance(in_block[block], np.clip(self.estimate(tally, reports, codes), 0, reports))
 

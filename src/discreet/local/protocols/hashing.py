@@ -22,7 +22,7 @@ _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 
 
-def mixed(words: Words) -> Words:
+def mix_bits(words: Words) -> Words:
     """The client's bijection of 64-bit words, for an array."""
     words = words + np.uint64(0x9E3779B97F4A7C15)
     words ^= words >> np.uint64(30)
@@ -35,10 +35,10 @@ def mixed(words: Words) -> Words:
 
 def hash_numbers(rows: Codes, seed: int, which: int) -> Words:
     """Of the three numbers that make hash function number `row`, the one at 0 (low), 1 (high) or 2 (shift)."""
-    return mixed(np.asarray(rows).astype(np.uint64) * np.uint64(3) + np.uint64((seed + which) % WORD))
+    return mix_bits(np.asarray(rows).astype(np.uint64) * np.uint64(3) + np.uint64((seed + which) % WORD))
 
 
-def hashed(codes: Codes, rows: Codes, seed: int) -> Words:
+def hash_code(codes: Codes, rows: Codes, seed: int) -> Words:
     """The client's 32-bit hash of each code under its own hash function."""
     codes = np.asarray(codes).astype(np.uint64)
     high = codes >> _HALF
@@ -50,7 +50,7 @@ def hashed(codes: Codes, rows: Codes, seed: int) -> Words:
 
 def bucket(codes: Codes, rows: Codes, seed: int, size: int) -> Words:
     """Which of `size` buckets each code falls into."""
-    return hashed(codes, rows, seed) * np.uint64(size) >> _HALF
+    return hash_code(codes, rows, seed) * np.uint64(size) >> _HALF
 
 
 class LocalHashing(PureProtocol[Hashing]):
@@ -67,8 +67,8 @@ class LocalHashing(PureProtocol[Hashing]):
     @property
     def chances(self) -> tuple[Fraction, Fraction]:
         r = self.randomizer
-        told, again = chance_of(r.keep), chance_of(r.keep_again)
-        return told * again + (1 - told) * (1 - again) / (r.buckets - 1), Fraction(1, r.buckets)
+        truthful, again = chance_of(r.keep), chance_of(r.keep_again)
+        return truthful * again + (1 - truthful) * (1 - again) / (r.buckets - 1), Fraction(1, r.buckets)
 
     def encode(self, codes: Codes, draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
         reports = np.empty(codes.size, np.uint64)
@@ -85,10 +85,10 @@ class LocalHashing(PureProtocol[Hashing]):
         return slots.astype(np.uint64) << np.uint64(r.value_bits) | answers
 
     def _respond(self, truth: Words, keep: int, draws: Draws) -> Words:
-        told = draws.chance(keep, truth.size)
+        truthful = draws.chance(keep, truth.size)
         others = draws.below(self.randomizer.buckets - 1, truth.size).view(np.uint64)
         others += others >= truth
-        return np.where(told, truth, others)
+        return np.where(truthful, truth, others)
 
     def legal(self, reports: Reports) -> Flags:
         r = self.randomizer
@@ -100,11 +100,11 @@ class LocalHashing(PureProtocol[Hashing]):
         return np.array(reports, np.uint64)
 
     def support(self, tally: Tally, codes: Codes) -> NDArray[np.int64]:
-        wanted, places = np.unique(np.asarray(codes).astype(np.uint64), return_inverse=True)
-        supporters = np.zeros(wanted.size, np.int64)
+        needed, positions = np.unique(np.asarray(codes).astype(np.uint64), return_inverse=True)
+        supporters = np.zeros(needed.size, np.int64)
         for start in range(0, tally.size, _COUNT_AT_ONCE):
-            supporters += self._supported(tally[start : start + _COUNT_AT_ONCE].astype(np.uint64), wanted)
-        return supporters[places]
+            supporters += self._supported(tally[start : start + _COUNT_AT_ONCE].astype(np.uint64), needed)
+        return supporters[positions]
 
     @cached_property
     def _bounds(self) -> tuple[Words, Words]:
@@ -123,8 +123,8 @@ class LocalHashing(PureProtocol[Hashing]):
         r = self.randomizer
         slots, answers = reports >> np.uint64(r.value_bits), reports & np.uint64((1 << r.value_bits) - 1)
         starts, widths = (bounds[answers] for bounds in self._bounds)
-        low, places = hash_numbers(slots, r.seed, 0), hash_numbers(slots, r.seed, 2)
-        places -= starts
+        low, positions = hash_numbers(slots, r.seed, 0), hash_numbers(slots, r.seed, 2)
+        positions -= starts
         low_steps, high_steps = (np.diff(half, prepend=np.uint64(0)) for half in (codes & _LOW, codes >> _HALF))
         high = hash_numbers(slots, r.seed, 1) if high_steps.any() else low
         inside, grown = np.empty(reports.size, np.bool_), np.empty(reports.size, np.uint64)
@@ -132,6 +132,6 @@ class LocalHashing(PureProtocol[Hashing]):
         for i, (low_step, high_step) in enumerate(zip(low_steps.tolist(), high_steps.tolist(), strict=True)):
             for numbers, step in ((low, low_step), (high, high_step)):
                 if step:
-                    places += numbers if step == 1 else np.multiply(numbers, np.uint64(step), out=grown)
-            supporters[i] = np.count_nonzero(np.less(places, widths, out=inside))
+                    positions += numbers if step == 1 else np.multiply(numbers, np.uint64(step), out=grown)
+            supporters[i] = np.count_nonzero(np.less(positions, widths, out=inside))
         return supporters

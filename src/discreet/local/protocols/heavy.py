@@ -78,11 +78,11 @@ class PrefixExtension(TextProtocol[Prefixes]):
     def _fingerprints(self, codes: Sequence[bytes], slots: NDArray[np.int64]) -> Words:
         """Of each person's prefix: worked out once for each text and length."""
         numbers: dict[bytes, int] = {}
-        places = np.fromiter((numbers.setdefault(text, len(numbers)) for text in codes), np.int64, len(codes))
+        positions = np.fromiter((numbers.setdefault(text, len(numbers)) for text in codes), np.int64, len(codes))
         texts, fingerprints = list(numbers), np.empty(len(codes), np.uint64)
         for group, bits in enumerate(self.randomizer.prefixes):
             members = np.flatnonzero(slots % self.groups == group)
-            distinct, which = np.unique(places[members], return_inverse=True)
+            distinct, which = np.unique(positions[members], return_inverse=True)
             fingerprints[members] = self._codes_of((texts[i] for i in distinct.tolist()), bits)[which]
         return fingerprints
 
@@ -178,7 +178,7 @@ class PrefixExtension(TextProtocol[Prefixes]):
             start = int.from_bytes(prefix.ljust(length, b"\0"), "big")
             for tail in range(1 << more - bits):
                 text = (start | tail << 8 * length - more).to_bytes(length, "big")
-                said = text.rstrip(b"\0")
-                if b"\0" not in said and (said or more < 8):
+                value = text.rstrip(b"\0")
+                if b"\0" not in value and (value or more < 8):
                     grown.append(text)
         return grown

@@ -23,7 +23,7 @@ from discreet.local.protocols.protocol import Floats, Protocol, R, Reports, Tall
 Quadratic: TypeAlias = tuple[Fraction, Fraction, Fraction]
 """The coefficients of x², x and 1."""
 
-_HYBRID_PAYS = 0.61
+_HYBRID_FROM = 0.61
 """Below this epsilon the window never beats the one bit in the worst case (Wang et al. 2019, section 3.3)."""
 
 
@@ -47,7 +47,7 @@ def square_wave_width(steps: int, epsilon: float) -> int:
 
 def hybrid_share(epsilon: float) -> int:
     """How often the hybrid uses its window, over 2**64: the worst variance is then the least (Wang et al. 2019)."""
-    return int(-math.expm1(-epsilon / 2) * WORD) if epsilon > _HYBRID_PAYS else 0
+    return int(-math.expm1(-epsilon / 2) * WORD) if epsilon > _HYBRID_FROM else 0
 
 
 class GridMean(Protocol[R]):
@@ -66,7 +66,7 @@ class GridMean(Protocol[R]):
         """The least and the largest place that one report can speak for; both lie far beyond the grid."""
 
     @abstractmethod
-    def sum_of_places(self, tally: Tally) -> Fraction:
+    def sum_of_positions(self, tally: Tally) -> Fraction:
         """The sum of the guesses: unbiased for the sum of all places."""
 
     @abstractmethod
@@ -74,13 +74,13 @@ class GridMean(Protocol[R]):
         """Unbiased for the sum of the squares of all places; None if reports say nothing about it."""
 
     def estimate(self, tally: Tally, reports: int, codes: Codes) -> Floats:
-        return np.array([float(self.sum_of_places(tally) / reports) if reports else math.nan])
+        return np.array([float(self.sum_of_positions(tally) / reports) if reports else math.nan])
 
     def variance(self, counts: Floats, reports: int, codes: Codes) -> Floats:
         """The variance of the mean if `counts` people are at each of the places `codes`."""
         square, linear, constant = self._spread
-        places = np.asarray(codes, np.float64)
-        each = square * places**2 + linear * places + constant
+        positions = np.asarray(codes, np.float64)
+        each = square * positions**2 + linear * positions + constant
         return np.array([float(np.dot(counts, each)) / reports**2])
 
     def estimated_variance(self, tally: Tally, reports: int, codes: Codes) -> Floats:
@@ -92,12 +92,12 @@ class GridMean(Protocol[R]):
         if not reports:
             return np.array([math.nan])
         square, linear, constant = self._spread
-        places, squares = float(self.sum_of_places(tally)), self.sum_of_squares(tally)
+        positions, squares = float(self.sum_of_positions(tally)), self.sum_of_squares(tally)
         if squares is None:
-            total = square * places**2 / reports + linear * places + constant * reports
+            total = square * positions**2 / reports + linear * positions + constant * reports
             total *= reports / max(reports - 1, 1)
         else:
-            total = square * squares + linear * places + constant * reports
+            total = square * squares + linear * positions + constant * reports
         least, most = self._spread_range
         return np.array([min(max(total / reports, least), most) / reports])
 
@@ -142,7 +142,7 @@ class OneBitMean(GridMean[OneBit]):
     def _guess(self, bit: int) -> Fraction:
         return Fraction(bit * WORD - self.randomizer.least, self.randomizer.step)
 
-    def sum_of_places(self, tally: Tally) -> Fraction:
+    def sum_of_positions(self, tally: Tally) -> Fraction:
         return int(tally[0]) * self._guess(0) + int(tally[1]) * self._guess(1)
 
     def sum_of_squares(self, tally: Tally) -> float | None:
@@ -164,10 +164,10 @@ class WindowResponse(Protocol[Window]):
     def encode(self, codes: Codes, draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
         r = self.randomizer
         inside = draws.chance(r.keep, codes.size)
-        near = codes + draws.below(r.width, codes.size)
-        far = draws.below(r.steps, codes.size)
-        far += r.width * (far >= codes)
-        return np.where(inside, near, far).astype(np.uint64)
+        in_window = codes + draws.below(r.width, codes.size)
+        out_of_window = draws.below(r.steps, codes.size)
+        out_of_window += r.width * (out_of_window >= codes)
+        return np.where(inside, in_window, out_of_window).astype(np.uint64)
 
     def legal(self, reports: Reports) -> Flags:
         return reports < self.randomizer.outputs
@@ -193,13 +193,13 @@ class PiecewiseMean(WindowResponse, GridMean[Window]):
             2 * outputs - 1, 6
         )
 
-    def sum_of_places(self, tally: Tally) -> Fraction:
+    def sum_of_positions(self, tally: Tally) -> Fraction:
         reported = int(np.dot(tally, np.arange(tally.size)))
         return (reported - int(tally.sum()) * self._base) / self._slope
 
     def sum_of_squares(self, tally: Tally) -> float | None:
         reported = float(np.dot(tally, np.arange(tally.size, dtype=np.float64) ** 2))
-        known = 2 * self._slope * self._middle * self.sum_of_places(tally) + int(tally.sum()) * self._base_of_squares
+        known = 2 * self._slope * self._middle * self.sum_of_positions(tally) + int(tally.sum()) * self._base_of_squares
         return (reported - float(known)) / float(self._slope)
 
     @property
@@ -227,8 +227,8 @@ class HybridMean(GridMean[Hybrid]):
 
     def encode(self, codes: Codes, draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
         by_window = draws.chance(self.randomizer.share, codes.size)
-        places = self.window.encode(codes, draws, slots=slots) | np.uint64(1 << self.randomizer.window.bits)
-        return np.where(by_window, places, self.one_bit.encode(codes, draws, slots=slots))
+        positions = self.window.encode(codes, draws, slots=slots) | np.uint64(1 << self.randomizer.window.bits)
+        return np.where(by_window, positions, self.one_bit.encode(codes, draws, slots=slots))
 
     def _split(self, reports: Reports) -> tuple[Flags, NDArray[np.uint64]]:
         """Whether each report is a window's, and what it says."""
@@ -237,16 +237,16 @@ class HybridMean(GridMean[Hybrid]):
 
     def legal(self, reports: Reports) -> Flags:
         """What the coin can never choose is not legal either."""
-        by_window, said = self._split(reports)
-        places = by_window & (said < self.randomizer.window.outputs) & (self.randomizer.share > 0)
-        return places | ((reports < 2) & (self.randomizer.share < WORD))
+        by_window, value = self._split(reports)
+        positions = by_window & (value < self.randomizer.window.outputs) & (self.randomizer.share > 0)
+        return positions | ((reports < 2) & (self.randomizer.share < WORD))
 
     def tally(self, reports: Reports) -> Tally:
-        by_window, said = self._split(reports)
-        return np.bincount((said + 2 * by_window).astype(np.int64), minlength=2 + self.randomizer.window.outputs)
+        by_window, value = self._split(reports)
+        return np.bincount((value + 2 * by_window).astype(np.int64), minlength=2 + self.randomizer.window.outputs)
 
-    def sum_of_places(self, tally: Tally) -> Fraction:
-        return self.one_bit.sum_of_places(tally[:2]) + self.window.sum_of_places(tally[2:])
+    def sum_of_positions(self, tally: Tally) -> Fraction:
+        return self.one_bit.sum_of_positions(tally[:2]) + self.window.sum_of_positions(tally[2:])
 
     def sum_of_squares(self, tally: Tally) -> float | None:
         share = float(chance_of(self.randomizer.share))

@@ -160,10 +160,10 @@ class ProjectiveResponse(PureProtocol[Projective]):
         return np.bincount(reports.astype(np.int64), minlength=self.randomizer.points)
 
     def support(self, tally: Tally, codes: Codes) -> NDArray[np.int64]:
-        wanted = int(codes.max()) + 1 if codes.size else 0
-        return self._orthogonal(tally, self.randomizer.dimension, wanted)[codes]
+        needed = int(codes.max()) + 1 if codes.size else 0
+        return self._orthogonal(tally, self.randomizer.dimension, needed)[codes]
 
-    def _orthogonal(self, tally: Tally, dimension: int, wanted: int) -> NDArray[np.int64]:
+    def _orthogonal(self, tally: Tally, dimension: int, needed: int) -> NDArray[np.int64]:
         """How many reports are orthogonal to each of the first `wanted` points of a space."""
         if dimension == 1:
             return np.zeros(1, np.int64)  # the one point is not orthogonal to itself
@@ -171,8 +171,8 @@ class ProjectiveResponse(PureProtocol[Projective]):
         affine = order ** (dimension - 1)
         finite, infinite = tally[:affine], tally[affine:]
         lines = self.randomizer.points_of(dimension - 1)
-        if wanted <= affine:
-            lines = min(lines, max(0, -(-(wanted - 1) // around)))
+        if needed <= affine:
+            lines = min(lines, max(0, -(-(needed - 1) // around)))
         below = self._orthogonal(infinite, dimension - 1, lines)[:lines]
         spectrum = self._spectrum(finite, dimension, lines)
         characters = self.tables.characters[np.array(self.randomizer.field.powers)]
@@ -183,9 +183,9 @@ class ProjectiveResponse(PureProtocol[Projective]):
             np.array([infinite.sum()]),
             (np.rint((total + sums) / order).astype(np.int64) + below[:, None]).reshape(-1),
         ]
-        if wanted > affine:
+        if needed > affine:
             found.append(np.rint((total + spectrum.real.sum(axis=1)) / order).astype(np.int64) + below)
-        return np.concatenate(found)[:wanted]
+        return np.concatenate(found)[:needed]
 
     def _spectrum(self, finite: Tally, dimension: int, lines: int) -> NDArray[np.complex128]:
         """The transform of the tally over all vectors, at g^c Q for the first `lines` points Q and all c."""
@@ -193,17 +193,17 @@ class ProjectiveResponse(PureProtocol[Projective]):
         axes = self.coordinates[dimension - 2]
         grid = np.zeros(finite.size)
         grid[0] = finite[0]
-        grid[self._places(axes, tables.by_power)] = finite[1:].reshape(-1, order - 1)
+        grid[self._positions(axes, tables.by_power)] = finite[1:].reshape(-1, order - 1)
         transformed = _transform(grid, self.randomizer.field.prime, self.randomizer.field.degree * (dimension - 1))
-        return transformed[self._places([axis[:lines] for axis in axes], tables.dual[tables.by_power])]
+        return transformed[self._positions([axis[:lines] for axis in axes], tables.dual[tables.by_power])]
 
-    def _places(self, axes: list[Elements], by_power: Elements) -> NDArray[np.int64]:
+    def _positions(self, axes: list[Elements], by_power: Elements) -> NDArray[np.int64]:
         """Where the vectors g^b Q lie on the grid: a row for each Q, a column for each b."""
-        places = np.zeros((axes[0].size, self.randomizer.order - 1), np.int64)
+        positions = np.zeros((axes[0].size, self.randomizer.order - 1), np.int64)
         for axis in axes:
-            places *= self.randomizer.order
-            places += by_power[axis]
-        return places
+            positions *= self.randomizer.order
+            positions += by_power[axis]
+        return positions
 
 
 def _transform(grid: NDArray[np.float64], prime: int, axes: int) -> NDArray[np.complex128]:

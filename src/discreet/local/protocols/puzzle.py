@@ -46,15 +46,15 @@ class FragmentPuzzle(TextProtocol[Puzzle]):
         which = np.fromiter((numbers.setdefault(text, len(numbers)) for text in codes), np.int64, len(codes))
         words = self._word_codes(list(numbers))
         fragments = np.array(
-            [[fingerprint(r.fragment(text, place)) for place in range(r.pieces)] for text in numbers], np.uint64
+            [[fingerprint(r.fragment(text, position)) for position in range(r.pieces)] for text in numbers], np.uint64
         ).reshape(-1, r.pieces)
         reports, step = no_reports(r.bits, which.size), people_at_once(r.bits)
         for start in range(0, which.size, step):
             own = which[start : start + step]
-            places = draws.below(r.pieces, own.size)
+            positions = draws.below(r.pieces, own.size)
             parts = [
-                (places[:, None] >> np.arange(r.place_bits - 1, -1, -1) & 1).astype(np.bool_),
-                self.sketch.flags_of(fragments[own, places], draws),
+                (positions[:, None] >> np.arange(r.position_bits - 1, -1, -1) & 1).astype(np.bool_),
+                self.sketch.flags_of(fragments[own, positions], draws),
                 self.sketch.flags_of(words[own], draws),
             ]
             reports[start : start + step] = packed_reports(np.concatenate(parts, axis=1))
@@ -67,25 +67,25 @@ class FragmentPuzzle(TextProtocol[Puzzle]):
     def _parts(self, reports: Reports) -> tuple[NDArray[np.int64], Reports, Reports]:
         """The place that each report names, and its two reports to sketches."""
         r = self.randomizer
-        places = np.empty(len(reports), np.int64)
+        positions = np.empty(len(reports), np.int64)
         fragments, words = (no_reports(r.sketch.bits, len(reports)) for _ in range(2))
         step = people_at_once(r.bits)
         for start in range(0, len(reports), step):
             part = slice(start, start + step)
             flags = unpacked_reports(reports[part], r.bits)
-            place, fragment, word = np.split(flags, [r.place_bits, r.place_bits + r.sketch.bits], axis=1)
-            places[part] = place.astype(np.int64) @ (1 << np.arange(r.place_bits - 1, -1, -1))
+            position, fragment, word = np.split(flags, [r.position_bits, r.position_bits + r.sketch.bits], axis=1)
+            positions[part] = position.astype(np.int64) @ (1 << np.arange(r.position_bits - 1, -1, -1))
             fragments[part], words[part] = (packed_reports(one.astype(np.bool_)) for one in (fragment, word))
-        return places, fragments, words
+        return positions, fragments, words
 
     def legal(self, reports: Reports) -> Flags:
-        places, fragments, words = self._parts(reports)
-        sound = no_stray_bits(reports, self.randomizer.bits) & (places < self.randomizer.pieces)
+        positions, fragments, words = self._parts(reports)
+        sound = no_stray_bits(reports, self.randomizer.bits) & (positions < self.randomizer.pieces)
         return np.asarray(sound & self.sketch.legal(fragments) & self.sketch.legal(words))
 
     def tally(self, reports: Reports) -> Tally:
-        places, fragments, words = self._parts(reports)
-        sketches = [self.sketch.tally(fragments[places == place]) for place in range(self.randomizer.pieces)]
+        positions, fragments, words = self._parts(reports)
+        sketches = [self.sketch.tally(fragments[positions == position]) for position in range(self.randomizer.pieces)]
         return np.concatenate([*sketches, self.sketch.tally(words)])
 
     def _sketches(self, tally: Tally) -> NDArray[np.int64]:
@@ -114,8 +114,8 @@ class FragmentPuzzle(TextProtocol[Puzzle]):
         Words are sought over a public alphabet. With the given confidence all that are found exist: their estimates
         are beyond what chance makes of any joined word, and words are sketched independently of fragments.
         """
-        *places, words = self._sketches(tally)
-        fragments = [self._frequent(sketch, place, keep, alphabet) for place, sketch in enumerate(places)]
+        *positions, words = self._sketches(tally)
+        fragments = [self._frequent(sketch, position, keep, alphabet) for position, sketch in enumerate(positions)]
         texts = sorted(set(self._joined(fragments)))
         counts = self.estimate(tally, reports, texts)
         variances = self.sketch.estimated_variance(words, reports, self._word_codes(texts))
@@ -123,14 +123,16 @@ class FragmentPuzzle(TextProtocol[Puzzle]):
         best = [i for i in np.argsort(-counts, kind="stable").tolist() if real[i]][:keep]
         return [(texts[i], float(counts[i]), float(variances[i])) for i in best]
 
-    def _frequent(self, sketch: NDArray[np.int64], place: int, keep: int, alphabet: bytes) -> list[tuple[bytes, int]]:
+    def _frequent(
+        self, sketch: NDArray[np.int64], position: int, keep: int, alphabet: bytes
+    ) -> list[tuple[bytes, int]]:
         """Fragments with hashes that stand out at a place; about as many as `keep` may do so by chance.
 
         They need not be sure, as the join and the sketch of words throw out what does not belong together.
         """
-        parts = list(self._possible(place, alphabet))
+        parts = list(self._possible(position, alphabet))
         names = [(part, number) for part in parts for number in range(_HASHES)]
-        codes = np.array([fingerprint(f"{place}:{part.hex()}:{number}") for part, number in names], np.uint64)
+        codes = np.array([fingerprint(f"{position}:{part.hex()}:{number}") for part, number in names], np.uint64)
         people = int(sketch.reshape(self.randomizer.sketch.rows, -1)[:, -1].sum())
         counts = self.sketch.estimate(sketch, people, codes)
         best = np.argsort(-counts, kind="stable")[: 4 * keep]
@@ -143,19 +145,19 @@ class FragmentPuzzle(TextProtocol[Puzzle]):
         r = self.randomizer
         return r.pieces * _HASHES * sum(len(LOWERCASE) ** letters for letters in range(1, r.piece + 1))
 
-    def _possible(self, place: int, alphabet: bytes) -> Iterator[bytes]:
+    def _possible(self, position: int, alphabet: bytes) -> Iterator[bytes]:
         """Letters, and padding after them; the first letter of a word is not padding."""
         piece = self.randomizer.piece
-        for letters in range(0 if place else 1, piece + 1):
+        for letters in range(0 if position else 1, piece + 1):
             for part in itertools.product(alphabet, repeat=letters):
                 yield bytes(part).ljust(piece, b"\0")
 
     @staticmethod
-    def _joined(by_place: Sequence[Sequence[tuple[bytes, int]]]) -> Iterator[bytes]:
+    def _joined(by_position: Sequence[Sequence[tuple[bytes, int]]]) -> Iterator[bytes]:
         """Words whose fragments were all found with the same hash, which is the word's own."""
         for number in range(_HASHES):
-            at_places = [[part for part, hash_of in fragments if hash_of == number] for fragments in by_place]
-            for parts in itertools.product(*at_places):
+            at_positions = [[part for part, hash_of in fragments if hash_of == number] for fragments in by_position]
+            for parts in itertools.product(*at_positions):
                 text = b"".join(parts).rstrip(b"\0")
                 if b"\0" not in text and hashlib.sha256(text).digest()[0] == number:
                     yield text

@@ -49,8 +49,8 @@ class CountMeanSketch(Protocol[Sketch]):
     @property
     def chances(self) -> tuple[Fraction, Fraction]:
         """For `cms`: how likely one's own column's bit is set, and that of another value's column."""
-        told, columns = chance_of(self.randomizer.keep), self.randomizer.columns
-        return told, told / columns + (1 - told) * (columns - 1) / columns
+        truthful, columns = chance_of(self.randomizer.keep), self.randomizer.columns
+        return truthful, truthful / columns + (1 - truthful) * (columns - 1) / columns
 
     @cached_property
     def _numbers(self) -> tuple[Words, Words, Words]:
@@ -83,10 +83,10 @@ class CountMeanSketch(Protocol[Sketch]):
 
     def _encode_signs(self, codes: Codes, draws: Draws) -> Words:
         r = self.randomizer
-        places = draws.below(r.rows * r.columns, codes.size)  # a row and a coordinate at once
-        columns = self.columns_of(codes, places >> r.column_bits)
-        plus = parity(places & columns) ^ draws.chance(r.keep, codes.size)
-        return ((places << 1) | plus).view(np.uint64)
+        positions = draws.below(r.rows * r.columns, codes.size)  # a row and a coordinate at once
+        columns = self.columns_of(codes, positions >> r.column_bits)
+        plus = parity(positions & columns) ^ draws.chance(r.keep, codes.size)
+        return ((positions << 1) | plus).view(np.uint64)
 
     def flags_of(self, codes: Codes, draws: Draws) -> Flags:
         """Reports of `cms` as rows of flags: the bits of the row's number, then one for each column."""
@@ -129,13 +129,13 @@ class CountMeanSketch(Protocol[Sketch]):
         r = self.randomizer
         if r.one_bit:
             table = walsh_hadamard(tally.astype(np.int64).reshape(r.rows, r.columns))
-            each = self._looked_up(table, codes) / float(self.contrast)
+            each = self._look_up(table, codes) / float(self.contrast)
             return (each - reports / r.columns) * (r.columns / (r.columns - 1))
         p, q = self.chances
-        found = self._looked_up(tally.reshape(r.rows, r.columns + 1)[:, :-1], codes)
+        found = self._look_up(tally.reshape(r.rows, r.columns + 1)[:, :-1], codes)
         return np.asarray((found - reports * float(q)) / float(p - q), np.float64)
 
-    def _looked_up(self, table: NDArray[np.int64] | Tally, codes: Codes) -> NDArray[np.int64]:
+    def _look_up(self, table: NDArray[np.int64] | Tally, codes: Codes) -> NDArray[np.int64]:
         """What the table has in each code's column, summed over the rows."""
         r = self.randomizer
         flat, sums = np.ascontiguousarray(table, np.int64).reshape(-1), np.zeros(codes.size, np.int64)
@@ -143,9 +143,9 @@ class CountMeanSketch(Protocol[Sketch]):
             part = codes[first : first + _LOOKED_UP_AT_ONCE // 8]
             for row in range(0, r.rows, step := max(1, _LOOKED_UP_AT_ONCE // part.size)):
                 rows = np.arange(row, min(r.rows, row + step))[:, None]
-                places = self.columns_of(part, rows)
-                places += rows * r.columns
-                sums[first : first + part.size] += flat.take(places).sum(axis=0)
+                positions = self.columns_of(part, rows)
+                positions += rows * r.columns
+                sums[first : first + part.size] += flat.take(positions).sum(axis=0)
         return sums
 
     def variance(self, counts: Floats, reports: int, codes: Codes) -> Floats:
@@ -184,9 +184,9 @@ class CountMeanSketch(Protocol[Sketch]):
             together = r.columns * (float(np.square(tally, dtype=np.float64).sum()) - reports) / contrast**2
         else:
             table = tally.reshape(r.rows, r.columns + 1).astype(np.float64)
-            told = float(chance_of(r.keep))
-            people = (table[:, :-1] - table[:, -1:] * (1 - told)) / contrast
-            noise = r.columns * told * (1 - told) / contrast**2
+            truthful = float(chance_of(r.keep))
+            people = (table[:, :-1] - table[:, -1:] * (1 - truthful)) / contrast
+            noise = r.columns * truthful * (1 - truthful) / contrast**2
             together = float(np.square(people).sum()) - reports * (1 + noise)
         return max(0.0, (r.rows * together - reports * (reports - 1) / r.columns) / (1 - 1 / r.columns))
 

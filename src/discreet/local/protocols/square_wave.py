@@ -70,8 +70,8 @@ class SquareWave(WindowResponse):
         After each round of expectation maximisation, neighbours are averaged with weights 1, 2, 1, so that the fit
         cannot chase the noise. On grids of fewer than about 64 places that also wears down what is really there.
         """
-        places = self.randomizer.steps + 1
-        people = np.full(places, reports / places)
+        positions = self.randomizer.steps + 1
+        people = np.full(positions, reports / positions)
         before = -np.inf
         for _ in range(_MOST_ROUNDS if reports else 0):
             expected = self._outputs_of(people)
@@ -79,7 +79,7 @@ class SquareWave(WindowResponse):
             if abs(likelihood - before) < _SETTLED:
                 break
             before = likelihood
-            people = _with_neighbours(people * self._places_of(tally / expected))
+            people = _with_neighbours(people * self._positions_of(tally / expected))
         return people
 
     def _outputs_of(self, people: Floats) -> Floats:
@@ -89,7 +89,7 @@ class SquareWave(WindowResponse):
         sums = np.concatenate([np.zeros(r.width), np.cumsum(people), np.full(r.width - 1, people.sum())])
         return (high - low) * (sums[r.width :] - sums[: -r.width]) + low * people.sum()
 
-    def _places_of(self, outputs: Floats) -> Floats:
+    def _positions_of(self, outputs: Floats) -> Floats:
         """The transposed channel times a vector of outputs, by running sums."""
         high, low = self._levels
         sums = np.concatenate([[0.0], np.cumsum(outputs)])
@@ -102,6 +102,6 @@ def _with_neighbours(people: Floats) -> Floats:
     return (around[:-2] + 2 * people + around[2:]) / 4
 
 
-def window_twin(randomizer: Window) -> WindowResponse:
+def window_protocol(randomizer: Window) -> WindowResponse:
     """The twin of a window: for a mean or for a distribution, as the task says."""
     return (SquareWave if randomizer.spec["protocol"] == "square-wave" else PiecewiseMean)(randomizer)

@@ -26,8 +26,8 @@ class SubsetSelection(PureProtocol[Subset]):
     @property
     def chances(self) -> tuple[Fraction, Fraction]:
         r = self.randomizer
-        told = chance_of(r.keep)
-        return told, (told * (r.width - 1) + (1 - told) * r.width) / (r.size - 1)
+        truthful = chance_of(r.keep)
+        return truthful, (truthful * (r.width - 1) + (1 - truthful) * r.width) / (r.size - 1)
 
     def encode(self, codes: Codes, draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
         r = self.randomizer
@@ -39,29 +39,29 @@ class SubsetSelection(PureProtocol[Subset]):
 
     def _encode(self, own: NDArray[np.int64], draws: Draws) -> Reports:
         r, people = self.randomizer, np.arange(own.size)
-        told = draws.chance(r.keep, own.size)
+        truthful = draws.chance(r.keep, own.size)
         flags = np.zeros((own.size, r.size), np.bool_)
         for last in range(r.size - 1 - r.width, r.size - 1):
             picked, fallback = self._others(draws.below(last + 1, own.size), last, own)
             picked = np.where(flags[people, picked], fallback, picked)
             flags[people, picked] = True
             if last == r.size - 1 - r.width:  # who tells the truth has one other value fewer
-                flags[told] = False
-        flags[people, own] = told
+                flags[truthful] = False
+        flags[people, own] = truthful
         return packed_reports(flags)
 
     def _encode_words(self, own: NDArray[np.int64], draws: Draws) -> Reports:
         r = self.randomizer
         bit = np.uint64(1) << np.arange(r.size - 1, -1, -1, dtype=np.uint64)
-        told = draws.chance(r.keep, own.size)
+        truthful = draws.chance(r.keep, own.size)
         chosen = np.zeros(own.size, np.uint64)
         for last in range(r.size - 1 - r.width, r.size - 1):
             picked, fallback = self._others(draws.below(last + 1, own.size), last, own)
             flag = bit[picked]
             chosen |= np.where(chosen & flag, bit[fallback], flag)
             if last == r.size - 1 - r.width:
-                chosen[told] = 0
-        chosen[told] |= bit[own[told]]
+                chosen[truthful] = 0
+        chosen[truthful] |= bit[own[truthful]]
         return chosen
 
     def _others(

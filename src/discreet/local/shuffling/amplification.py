@@ -108,8 +108,8 @@ def _clones_delta(local: float, n: int, epsilon: float) -> float:
 
 def _likely(count: int, chance: float, missing: float) -> Floats:
     """All values of Bin(count, chance) but some that have less than _TAIL together, by Bernstein's inequality."""
-    room = math.log(2 / _TAIL)
-    reach = room / 3 + math.sqrt(room * room / 9 + 2 * room * count * chance * missing)
+    log_tail = math.log(2 / _TAIL)
+    reach = log_tail / 3 + math.sqrt(log_tail * log_tail / 9 + 2 * log_tail * count * chance * missing)
     first, last = max(0, math.floor(count * chance - reach)), min(count, math.ceil(count * chance + reach))
     return np.arange(first, last + 1, dtype=np.float64)
 
@@ -191,7 +191,7 @@ def blanket_of(randomizer: client.Randomizer) -> Blanket | None:
     """The two levels of a randomizer, by the thresholds that devices use, or None if it has others."""
     keep: int | Fraction
     match randomizer:
-        case _ if _has_name(randomizer):
+        case _ if _is_numbered(randomizer):
             return None
         case client.Direct(size=size, keep=keep):
             inside, both = Fraction(1, size), Fraction(0)
@@ -200,8 +200,8 @@ def blanket_of(randomizer: client.Randomizer) -> Blanket | None:
         case client.Projective(points=points, on_plane=on_plane, on_line=on_line, keep=keep):
             inside, both = Fraction(on_plane, points), Fraction(on_line, points)
         case client.Hashing(buckets=buckets):
-            keep = _kept_twice(randomizer)  # not a whole number of 2**-64 if there are two lies
-            inside, both = Fraction(1, buckets), Fraction(1, buckets) * _least_collisions(randomizer)
+            keep = _keep_after_both(randomizer)  # not a whole number of 2**-64 if there are two lies
+            inside, both = Fraction(1, buckets), Fraction(1, buckets) * _min_collisions(randomizer)
         case client.Hadamard(half=half, outputs=outputs, blocks=blocks, keep=keep):
             inside, both = Fraction(half, outputs), Fraction(0) if blocks > 1 else Fraction(half, 2 * outputs)
         case client.Sketch(one_bit=True, keep=keep):
@@ -213,13 +213,13 @@ def blanket_of(randomizer: client.Randomizer) -> Blanket | None:
     return Blanket(keep=Fraction(keep, client.WORD), inside=inside, both=both)
 
 
-def _kept_twice(hashing: client.Hashing) -> Fraction:
+def _keep_after_both(hashing: client.Hashing) -> Fraction:
     """The chance of the true bucket, over 2**-64, after the permanent answer and the fresh one of `loloha`."""
     first, again = Fraction(hashing.keep), Fraction(hashing.keep_again, client.WORD)
     return first * again + (client.WORD - first) * (1 - again) / (hashing.buckets - 1)
 
 
-def _least_collisions(hashing: client.Hashing) -> Fraction:
+def _min_collisions(hashing: client.Hashing) -> Fraction:
     """How often two values share a bucket at least, over all slots.
 
     Functions of the family collide at least once in `buckets` times; the 2**slot_bits of them in use are as good as
@@ -273,7 +273,7 @@ def epsilon_after_shuffling(task: Any, n: int, delta: Number) -> float:
     return min(formula, blanket_epsilon(randomizer, n=n, delta=delta))
 
 
-def epsilon_in_a_crowd(task: Task, n: int, delta: float) -> float:
+def cached_epsilon_after_shuffling(task: Task, n: int, delta: float) -> float:
     """The same for services, which ask again and again: a second of work is done once."""
     return _epsilon_of(task.to_json(), n, delta)
 
@@ -316,11 +316,11 @@ def _mean_above_zero(values: Floats, chances: Floats, n: int) -> float:
     size = 1 << math.ceil(math.log2(2 * reach / step + 4))
     lower = np.floor(values / step)
     upper_share = values / step - lower
-    places = np.concatenate([lower, lower + 1]).astype(np.int64)
+    positions = np.concatenate([lower, lower + 1]).astype(np.int64)
     weights = np.concatenate([chances * (1 - upper_share), chances * upper_share])
-    places, weights = places[weights > 0], weights[weights > 0]
+    positions, weights = positions[weights > 0], weights[weights > 0]
 
-    spectrum, errors = _power_of_spectrum(places, weights, n, size)
+    spectrum, errors = _power_of_spectrum(positions, weights, n, size)
     law = np.fft.irfft(spectrum, size)
     off = _UNIT * (math.log2(size) * np.linalg.norm(law) + math.sqrt(2 / size) * float(np.linalg.norm(errors)))
     middle = round(mean / step)
@@ -331,20 +331,20 @@ def _mean_above_zero(values: Floats, chances: Floats, n: int) -> float:
 
 def _reach(values: Floats, chances: Floats, n: int, farthest: float) -> float:
     """How far the sum strays from its mean, but for a chance of _TAIL, on any grid of steps to the farthest value."""
-    room, bound = math.log(1 / _TAIL), 3 * farthest  # a value, its way to the next point, and the mean
+    log_tail, bound = math.log(1 / _TAIL), 3 * farthest  # a value, its way to the next point, and the mean
     variance = n * float(chances @ (values * values + farthest * np.abs(values)))
-    return min(n * bound, room * bound / 3 + math.sqrt((room * bound / 3) ** 2 + 2 * room * variance))
+    return min(n * bound, log_tail * bound / 3 + math.sqrt((log_tail * bound / 3) ** 2 + 2 * log_tail * variance))
 
 
 def _power_of_spectrum(
-    places: NDArray[np.int64], weights: Floats, n: int, size: int
+    positions: NDArray[np.int64], weights: Floats, n: int, size: int
 ) -> tuple[NDArray[np.complex128], Floats]:
     """The Fourier transform of the sum's law, from 1 - F so that nothing is lost where F is near 1; and its errors."""
     frequencies = np.arange(size // 2 + 1)
     turned, sideways = np.zeros(frequencies.size), np.zeros(frequencies.size)
     versines, sines = _circle(size)
-    for place, weight in zip(places.tolist(), weights.tolist(), strict=True):
-        angles = frequencies * place & size - 1
+    for position, weight in zip(positions.tolist(), weights.tolist(), strict=True):
+        angles = frequencies * position & size - 1
         turned += weight * versines[angles]
         sideways += weight * sines[angles]
     with np.errstate(divide="ignore"):
@@ -370,7 +370,7 @@ def _randomizer(task: Any) -> client.Randomizer:
     return randomizer
 
 
-def _has_name(randomizer: client.Randomizer) -> bool:
+def _is_numbered(randomizer: client.Randomizer) -> bool:
     """Whether reports carry a number that the collector gave to the device."""
     return randomizer.slot_at is not None and bool(randomizer.spec.get("assigned"))
 
@@ -378,7 +378,7 @@ def _has_name(randomizer: client.Randomizer) -> bool:
 def _crowd(randomizer: client.Randomizer, n: int) -> int:
     """Among how many a report hides."""
     _read(1, n, 0.5)
-    return 1 if _has_name(randomizer) else n
+    return 1 if _is_numbered(randomizer) else n
 
 
 def _read(epsilon0: Number, n: int, delta: Number) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from discreet.errors import OutOfDomain, OverQuota, ReplayedReport, ReportRefuse
 from discreet.local.collector import intake
 from discreet.local.collector.intake import Intake, Quota
 from discreet.local.collector.report_store import Received
-from discreet.local.collector.sender_limit import SHARES, Allowances
+from discreet.local.collector.sender_limit import SHARES, SenderLimits
 from discreet.local.device.client import Draw
 from discreet.local.tasks.messages import most_in_a_batch, payload_of, read_message, read_payload, write_batch
 from discreet.local.tasks.task import Task
@@ -57,7 +57,7 @@ class Crowd(NamedTuple):
 
     task: Task
     reports: int
-    places: int
+    addresses: int
 
 
 class Batch(NamedTuple):
@@ -69,7 +69,7 @@ class Batch(NamedTuple):
     message: bytes
 
 
-class ShufflerBooks:
+class ShufflerStore:
     """Messages of some tasks that wait for a crowd of at least `batch`, one from each sender.
 
     `per_address` is how many of a crowd may come from one place; a twentieth of `batch` unless it is said. Which ones
@@ -90,7 +90,7 @@ class ShufflerBooks:
         self.tasks = {task.id: task for task in tasks}
         self._store, self._batch, self._clock, self._draw = store, batch, clock, draw or Draw()
         self._quota = quota or Quota()
-        self._allowances = Allowances(self._quota, clock=clock)
+        self._allowances = SenderLimits(self._quota, clock=clock)
         self._per_address = per_address or max(1, batch // SHARES)
         for task in tasks:
             check_unlinkable(task)
@@ -109,44 +109,46 @@ class ShufflerBooks:
                 return task
         raise UnknownTask("There is no such task.", next_step="Ask whoever runs the shuffler which tasks it takes.")
 
-    def receive(self, task: Task, messages: Sequence[bytes], *, place: str) -> Received:
+    def receive(self, task: Task, messages: Sequence[bytes], *, address: str) -> Received:
         """Take messages of devices, all in one commit; on disk when this returns."""
         refusals: list[ReportRefused | None] = []
         with self._store.transaction() as t:
             waiting, size = _counts(t, task)
-            door = Intake(t, task, quota=self._quota, now=self._clock(), kept=size)
+            admission = Intake(t, task, quota=self._quota, now=self._clock(), kept=size)
             for message in messages:
                 try:
-                    size += self._take(t, task, door, message, place=place, waiting=waiting)
+                    size += self._take(t, task, admission, message, address=address, waiting=waiting)
                     waiting += 1
                     refusals.append(None)
                 except ReportRefused as refusal:
-                    door.refused(refusal)
+                    admission.refused(refusal)
                     refusals.append(refusal)
-            door.close()
+            admission.close()
             _count(t, task, waiting, size)
         return Received(refusals.count(None), refusals)
 
-    def _take(self, t: Transaction, task: Task, door: Intake, message: bytes, *, place: str, waiting: int) -> int:
+    def _take(
+        self, t: Transaction, task: Task, admission: Intake, message: bytes, *, address: str, waiting: int
+    ) -> int:
         """Let a message wait; how many bytes."""
-        self._allowances.take(place, task.id, len(message))
+        self._allowances.take(address, task.id, len(message))
         read, payload = read_message(task, message), payload_of(message)
         if len(read.reports) != 1:
             raise OutOfDomain("A device sends one report at a time.", next_step="Use the client of Discreet.")
         if t.run("SELECT 1 FROM shuffler_waiting WHERE task = ? AND message = ?", task.id, read.id):
             raise ReplayedReport("This message waits already.", next_step="Nothing needs to be done.")
         # Not the address, but whether two are the same: in the file for as long as the message waits.
-        hashed = hashlib.blake2b(place.encode(), key=self._key, digest_size=16).digest()
-        self._check_room(t, task, hashed, waiting)
-        door.admit(read, len(payload), from_shuffler=False)
-        values = (task.id, read.id, read.sender, payload, hashed)
+        hash_code = hashlib.blake2b(address.encode(), key=self._key, digest_size=16).digest()
+        self._check_queue(t, task, hash_code, waiting)
+        admission.admit(read, len(payload), from_shuffler=False)
+        values = (task.id, read.id, read.sender, payload, hash_code)
         t.run("INSERT INTO shuffler_waiting VALUES (?, ?, ?, ?, ?)", *values)
         return len(payload)
 
-    def _check_room(self, t: Transaction, task: Task, place: bytes, waiting: int) -> None:
+    def _check_queue(self, t: Transaction, task: Task, address: bytes, waiting: int) -> None:
         most = max(_LEAST_AHEAD, _CROWDS_AHEAD * self._per_address)
         sql = "SELECT COUNT(*) FROM (SELECT 1 FROM shuffler_waiting WHERE task = ? AND place = ? LIMIT ?) AS ahead"
-        if waiting >= _MOST_WAITING or t.run(sql, task.id, place, most)[0][0] >= most:
+        if waiting >= _MOST_WAITING or t.run(sql, task.id, address, most)[0][0] >= most:
             raise OverQuota("Too many reports wait here for a crowd.", next_step="Send the message another day.")
 
     def mix(self) -> list[Crowd]:
@@ -157,7 +159,7 @@ class ShufflerBooks:
 
     def _mix(self, task: Task) -> Crowd | None:
         with self._store.transaction() as t:
-            chosen = self._drawn(t, task)
+            chosen = self._choose_crowd(t, task)
             if len(chosen) < self._batch:
                 return None
             crowd = Crowd(task, len(chosen), len(set(chosen.values())))
@@ -169,7 +171,7 @@ class ShufflerBooks:
             _count(t, task, waiting - len(payloads), size - sum(map(len, payloads)))
         return crowd
 
-    def _drawn(self, t: Transaction, task: Task) -> dict[bytes, bytes]:
+    def _choose_crowd(self, t: Transaction, task: Task) -> dict[bytes, bytes]:
         """Messages of a crowd, with their places: one of each sender, no more of a place than its share."""
         rows = t.run("SELECT message, sender, place FROM shuffler_waiting WHERE task = ?", task.id)
         if len(rows) < self._batch:
@@ -178,12 +180,12 @@ class ShufflerBooks:
         rows.sort(key=lambda row: hashlib.blake2b(row[0], key=key, digest_size=16).digest())
         chosen: dict[bytes, bytes] = {}
         senders: set[bytes] = set()
-        of_place: Counter[bytes] = Counter()
-        for message, sender, place in rows:
-            if sender not in senders and of_place[place] < self._per_address:
-                chosen[message] = place
+        by_address: Counter[bytes] = Counter()
+        for message, sender, address in rows:
+            if sender not in senders and by_address[address] < self._per_address:
+                chosen[message] = address
                 senders.add(sender)
-                of_place[place] += 1
+                by_address[address] += 1
         return chosen
 
     def _write_batches(self, t: Transaction, crowd: Crowd, reports: np.ndarray) -> None:
@@ -191,7 +193,7 @@ class ShufflerBooks:
         most = most_in_a_batch(crowd.task, _LONGEST_BATCH)
         for number, start in enumerate(range(0, len(reports), most), last + 1):
             message = write_batch(crowd.task, reports[start : start + most])
-            values = (number, crowd.task.id, crowd.places, message)
+            values = (number, crowd.task.id, crowd.addresses, message)
             t.run("INSERT INTO shuffler_batches VALUES (?, ?, ?, ?)", *values)
 
     def next_batches(self) -> list[Batch]:

@@ -59,7 +59,7 @@ def compare(
         yes = round(_SHARE * n)
         answers = [int(noise.release(yes, source)) for _ in range(repeats)]
         central = (np.array(answers) - yes) / n
-        local = np.array([_asked_locally(task, n, yes, source) for _ in range(repeats)]) - yes / n
+        local = np.array([_local_estimate(task, n, yes, source) for _ in range(repeats)]) - yes / n
         counts = np.array([n - yes, yes], np.float64)
         spread = math.sqrt(float(task.protocol.variance(counts, n, np.arange(2))[1])) / n
         q = math.exp(-e)
@@ -68,7 +68,7 @@ def compare(
     return Comparison(e, tuple(people), *(tuple(column) for column in measured))
 
 
-def _asked_locally(task: Task, people: int, yes: int, bits: RandomBits) -> float:
+def _local_estimate(task: Task, people: int, yes: int, bits: RandomBits) -> float:
     codes = (np.arange(people) < yes).astype(np.int64)
     protocol = task.protocol
     tally = protocol.tally(protocol.encode(codes, Draws(bits), slots=np.arange(people)))

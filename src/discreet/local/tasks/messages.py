@@ -17,7 +17,7 @@ from discreet.errors import (
     WrongTask,
     WrongVersion,
 )
-from discreet.local.device.client import HEADER, VERSION, message_of
+from discreet.local.device.client import HEADER, VERSION, build_message
 from discreet.local.protocols.protocol import Reports
 from discreet.local.tasks.task import Task
 
@@ -81,13 +81,13 @@ def payload_of(message: bytes) -> bytes:
 def read_payload(task: Task, payload: bytes, count: int) -> Reports:
     """Reports from their packed bits, so many at once that memory stays in proportion to what comes out."""
     bits = task.randomizer.bits
-    packed = np.frombuffer(payload, np.uint8)
-    if np.unpackbits(packed[count * bits // 8 :])[count * bits % 8 :].any():
+    pack = np.frombuffer(payload, np.uint8)
+    if np.unpackbits(pack[count * bits // 8 :])[count * bits % 8 :].any():
         raise _illegal()
     parts = []
     for first in range(0, count, _AT_ONCE):  # a whole number of bytes each
         last = min(count, first + _AT_ONCE)
-        rows = np.unpackbits(packed[first * bits // 8 : -(-last * bits // 8)], count=(last - first) * bits)
+        rows = np.unpackbits(pack[first * bits // 8 : -(-last * bits // 8)], count=(last - first) * bits)
         parts.append(_reports_of(rows.reshape(last - first, bits), wide=task.protocol.wide))
     return np.concatenate(parts)
 
@@ -106,7 +106,7 @@ def write_batch(task: Task, reports: Reports) -> bytes:
     bits = task.randomizer.bits
     rows = np.unpackbits(reports.astype(np.uint8), axis=1, count=bits) if reports.ndim == 2 else _bits_of(reports, bits)
     payload = np.packbits(rows.reshape(-1)).tobytes()
-    return message_of(task.digest, NO_SENDER, payload, count=len(reports), message_id=os.urandom(16))
+    return build_message(task.digest, NO_SENDER, payload, count=len(reports), message_id=os.urandom(16))
 
 
 def most_in_a_batch(task: Task, longest: int) -> int:

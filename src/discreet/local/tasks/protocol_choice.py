@@ -93,7 +93,7 @@ def auto(domain_size: int, epsilon: Number, *, most_bits: int = MOST_BITS, most_
 
 @lru_cache(maxsize=1 << 12)
 def _auto(size: int, epsilon: float, most_bits: int, most_work: int) -> Choice:
-    options = [_judged(option, most_bits, most_work) for option in _options(size, epsilon, most_bits, most_work)]
+    options = [_limited(option, most_bits, most_work) for option in _options(size, epsilon, most_bits, most_work)]
     hashing = next(option for option in options if option.protocol == "olh")
     admitted = [option for option in options if not option.against and option is not hashing]
     taken = min(admitted, key=lambda option: (option.variance, option.bits, option.work), default=hashing)
@@ -103,7 +103,7 @@ def _auto(size: int, epsilon: float, most_bits: int, most_work: int) -> Choice:
     return Choice(size=size, epsilon=epsilon, taken=taken, options=tuple(seen))
 
 
-def _judged(option: Option, most_bits: int, most_work: int) -> Option:
+def _limited(option: Option, most_bits: int, most_work: int) -> Option:
     if option.protocol != "olh" and option.bits > most_bits:
         return replace(option, against=f"more than {most_bits} bits a report")
     if option.work > most_work and option.protocol != "olh":
@@ -176,8 +176,8 @@ def hashing_buckets(epsilon: float) -> int:
 def subset_width(size: int, epsilon: float) -> int:
     """How many values a reported set has: size / (e^ε + 1), up or down, whichever is better."""
     e = math.exp(epsilon)
-    near = {max(1, min(size - 1, math.floor(size / (e + 1)))), max(1, min(size - 1, math.ceil(size / (e + 1))))}
-    return min(near, key=lambda width: _subset_variance(size, width, e))
+    in_window = {max(1, min(size - 1, math.floor(size / (e + 1)))), max(1, min(size - 1, math.ceil(size / (e + 1))))}
+    return min(in_window, key=lambda width: _subset_variance(size, width, e))
 
 
 def _subset_variance(size: int, width: int, e: float) -> float:

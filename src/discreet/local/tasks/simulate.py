@@ -57,14 +57,14 @@ def codes_of(task: Task, values: Any) -> Any:
         return _grid_codes(task, np.asarray(values, np.float64))
     if "length" in domain:
         return [task.code_of(value) for value in values]
-    kind = np.uint64 if task.randomizer.takes == "anything" else np.int64
+    kind = np.uint64 if task.randomizer.code_kind == "anything" else np.int64
     if len({type(value) for value in task.values[:1000]}) > 1:  # an array would make texts of the numbers among them
         return np.array([task.code_of(value) for value in values], kind)
     given = np.asarray(values)
     if "range" in domain and given.dtype.kind in "iu":
         return _numbered_codes(task, given, domain["range"])
-    distinct, places = np.unique(given, return_inverse=True)
-    return np.array([task.code_of(value) for value in distinct.tolist()], kind)[places.reshape(-1)]
+    distinct, positions = np.unique(given, return_inverse=True)
+    return np.array([task.code_of(value) for value in distinct.tolist()], kind)[positions.reshape(-1)]
 
 
 def _numbered_codes(task: Task, given: Any, size: int) -> Any:

@@ -20,15 +20,15 @@ from discreet.local.device.client import (
     ClientRefused,
     Randomizer,
     TwoRounds,
-    canonical,
-    coder_of,
-    digest_of,
+    build_coder,
+    build_randomizer,
+    canonical_bytes,
+    format_loss,
     lifetime_loss,
-    randomizer_of,
     shown,
-    stated,
+    task_digest,
 )
-from discreet.local.protocols import heavy, numeric, twin_of
+from discreet.local.protocols import heavy, numeric, protocol_for
 from discreet.local.protocols.bloom import rappor_shape
 from discreet.local.protocols.protocol import Protocol
 from discreet.local.tasks.protocol_choice import (
@@ -187,7 +187,7 @@ class Task:
 
     def to_json(self) -> str:
         """The specification, as it is published and hashed."""
-        return canonical(self.spec).decode()
+        return canonical_bytes(self.spec).decode()
 
     @property
     def name(self) -> str:
@@ -207,7 +207,7 @@ class Task:
     @cached_property
     def digest(self) -> bytes:
         """16 bytes of the hash of the specification."""
-        return digest_of(self.spec)
+        return task_digest(self.spec)
 
     @property
     def id(self) -> str:
@@ -222,7 +222,7 @@ class Task:
     @cached_property
     def protocol(self) -> Protocol[Any]:
         """The same for many people at once, and the estimator."""
-        return twin_of(self.randomizer)
+        return protocol_for(self.randomizer)
 
     @property
     def values(self) -> Sequence[Value]:
@@ -253,16 +253,16 @@ class Task:
 
     @cached_property
     def _coder(self) -> Callable[[Any], Any]:
-        return coder_of(self.spec)
+        return build_coder(self.spec)
 
     def explain(self) -> str:
         """What a person is asked for, what it costs, and why this protocol."""
         caps, bits = self.spec["caps"], self.randomizer.bits
         at_most = f"{caps['per_epoch']:,} an epoch and {caps['lifetime']:,} in all"
         lines = [
-            f"{shown(self.name)}: {self.kind}, protocol {self.spec['protocol']}, ε {stated(self.randomizer.loss(1))} a report",
+            f"{shown(self.name)}: {self.kind}, protocol {self.spec['protocol']}, ε {format_loss(self.randomizer.loss(1))} a report",
             f"a report has {bits:,} bits; a device makes at most {at_most}",
-            f"a device that makes them all gives away ε {stated(self.lifetime_epsilon)} altogether, whatever its values",
+            f"a device that makes them all gives away ε {format_loss(self.lifetime_epsilon)} altogether, whatever its values",
         ]
         if self.lifetime_epsilon > BUDGET:
             lines.append(f"devices stop at ε {BUDGET} for all their tasks together, unless their owners say more")
@@ -281,7 +281,7 @@ def _no_task() -> BadTask:
 
 def _randomizer(spec: Mapping[str, Any]) -> Randomizer:
     try:
-        return randomizer_of(spec)
+        return build_randomizer(spec)
     except ClientRefused as error:
         raise BadTask(error.problem, next_step="Change the task's parameters.") from None
 
@@ -357,9 +357,9 @@ def _loloha_buckets(first: float) -> int:
     """The number of buckets with the least variance of one report: 1/g stands for a lie, so few are best."""
 
     def variance(buckets: int) -> float:
-        told = math.exp(first) / (math.exp(first) + buckets - 1)
-        lied = 1 / buckets
-        return lied * (1 - lied) / (told - lied) ** 2
+        truthful = math.exp(first) / (math.exp(first) + buckets - 1)
+        untruthful = 1 / buckets
+        return untruthful * (1 - untruthful) / (truthful - untruthful) ** 2
 
     return min(range(2, max(3, round(math.exp(first)) + 3)), key=variance)
 
@@ -392,7 +392,7 @@ def _spec(  # noqa: PLR0917  the parts of a specification, in its order
     }
     spec["caps"] = _caps(spec, rules)
     # The hash functions are public; any number that does not look at people's values will do.
-    drawn = int.from_bytes(hashlib.sha256(canonical(spec)).digest()[:6], "big")
+    drawn = int.from_bytes(hashlib.sha256(canonical_bytes(spec)).digest()[:6], "big")
     spec["seed"] = read_count(rules.get("seed", drawn), name="seed", least=0)
     return spec
 

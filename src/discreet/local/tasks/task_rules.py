@@ -28,7 +28,7 @@ _LARGEST_MATRIX = 1 << 22
 _ID = re.compile("[0-9a-f]{32}")
 
 
-def sound_task(spec: Mapping[str, Any]) -> Task:
+def validate_task(spec: Mapping[str, Any]) -> Task:
     """A task that can be carried out to its end, or a refusal, whatever it is that is wrong with it."""
     try:
         task = Task(spec)
@@ -36,7 +36,7 @@ def sound_task(spec: Mapping[str, Any]) -> Task:
             raise _wrong("its name must have no slash")
         if _ID.fullmatch(spec["name"]):
             raise _wrong("its name must not look like the number of a task")
-        if task.randomizer.takes not in _KINDS[task.kind] or (
+        if task.randomizer.code_kind not in _KINDS[task.kind] or (
             (task.kind == "distribution") != (spec["protocol"] == "square-wave")
         ):
             raise _wrong("its protocol does not answer what is asked")
@@ -66,7 +66,7 @@ def _is_estimable(task: Task) -> bool:
         return protocol.candidates() <= _MOST_COMPARED
     if isinstance(protocol, FragmentPuzzle):
         return protocol.candidates() <= 16 * _MOST_HASHED
-    return size <= (_MOST_COMPARED if protocol.appends else _MOST_HASHED if device.takes == "anything" else size)
+    return size <= (_MOST_COMPARED if protocol.appends else _MOST_HASHED if device.code_kind == "anything" else size)
 
 
 def check_unlinkable(task: Task) -> None:

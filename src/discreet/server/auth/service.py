@@ -9,7 +9,7 @@ from fastapi import Request
 
 from discreet.api.local import Curator
 from discreet.errors import Forbidden, NoAccess, UnknownDataset
-from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.collector.report_store import ReportStore
 from discreet.server.auth.keys import PREFIX, KeyBook
 from discreet.server.auth.page_sessions import Sessions
 from discreet.server.auth.rate_limit import RateLimit
@@ -50,7 +50,7 @@ class Service:
     callers: RateLimit
     """Of those with a key, by its number: all that they come for, answered or refused."""
     queries: Queries
-    collections: CollectorBooks
+    collections: ReportStore
     saved: SavedQueries
     sign_ins: RateLimit = field(default_factory=lambda: RateLimit(rate=_SIGN_INS, at_once=4))
     """Attempts to sign in, by address."""

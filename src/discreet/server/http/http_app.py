@@ -17,7 +17,7 @@ from fastapi.routing import APIRoute
 import discreet
 from discreet.api.local import Curator
 from discreet.core.json_codec import to_json
-from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.collector.report_store import ReportStore
 from discreet.pipeline.time_padding import UNIT
 from discreet.server.auth.auth_middleware import Gate
 from discreet.server.auth.keys import KeyBook
@@ -91,7 +91,7 @@ def create_app(
         RateLimit(rate=known.public_rate, at_once=known.public_at_once),
         RateLimit(rate=2 * rate, at_once=known.connections),
         Queries(current, rate_limit=rate_limit, time_budget=time_budget),
-        CollectorBooks.of(curator.declared),
+        ReportStore.of(curator.declared),
         SavedQueries(open_store(curator.declared.ledger)),
         limits=known,
     )

@@ -19,10 +19,10 @@ from discreet.local.collector.report_store import Received, Shuffled
 from discreet.local.collector.tickets import is_numbered
 from discreet.local.device.client import HEADER
 from discreet.local.protocols.draws import Draws
-from discreet.local.shuffling.amplification import epsilon_in_a_crowd
+from discreet.local.shuffling.amplification import cached_epsilon_after_shuffling
 from discreet.local.tasks.messages import LONGEST_MESSAGE
 from discreet.local.tasks.task import Task
-from discreet.local.tasks.task_rules import sound_task
+from discreet.local.tasks.task_rules import validate_task
 from discreet.server.auth.service import address_of, holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.request_body import LimitedRequest, read_json
@@ -80,7 +80,7 @@ def list_collections(request: Request) -> Response:
 def publish(body: NewTask, request: Request) -> dict[str, Any]:
     """Begin a collection, for the owner: the specification as `Task.to_json` writes it, or in few words what it asks."""
     spec = body.asks.spec if body.asks is not None else body.spec or {}
-    task, collections = sound_task(spec), service_of(request).collections
+    task, collections = validate_task(spec), service_of(request).collections
     collections.publish(task, retention_days=body.retention_days)
     return _about(collections.record(task.id))
 
@@ -111,7 +111,7 @@ def assign(name: str, request: Request) -> dict[str, str]:
     task = collections.task(name)
     if not is_numbered(task):
         raise BadTask("Devices of this task draw their own numbers.", next_step="Report without one.")
-    return {"slot": collections.assign(task, place=address_of(request))}
+    return {"slot": collections.assign(task, address=address_of(request))}
 
 
 @routes.post("/tasks/{name}/reports", status_code=202, openapi_extra=_BODY)
@@ -128,7 +128,7 @@ async def receive(name: str, request: LimitedRequest) -> dict[str, Any]:
 
 def _received(request: Request, task: Task, body: bytes) -> dict[str, Any]:
     messages, is_single = messages_in(body, request.headers.get("content-type", ""))
-    done = service_of(request).collections.receive(task, messages, place=address_of(request))
+    done = service_of(request).collections.receive(task, messages, address=address_of(request))
     return acknowledged(done, is_single=is_single)
 
 
@@ -195,7 +195,7 @@ async def estimate(
 
 def _hidden(task: Task, shuffled: Shuffled, delta: float) -> dict[str, Any]:
     """What one report in the smallest crowd gives away, if the shuffler is honest and so is everybody in the crowd."""
-    epsilon = epsilon_in_a_crowd(task, shuffled.least_crowd, delta)
+    epsilon = cached_epsilon_after_shuffling(task, shuffled.least_crowd, delta)
     return {"reports": shuffled.reports, "least_crowd": shuffled.least_crowd, "epsilon": epsilon, "delta": delta}
 
 
