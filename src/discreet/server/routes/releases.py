@@ -1,4 +1,4 @@
-"""Routes for runs over people's rows: have synthetic data, tables, models and evaluations made, look them up, and draw rows."""
+"""Routes for runs over protected rows: make synthetic data, tables, models and evaluations, load them by name, and draw rows."""
 
 from __future__ import annotations
 
@@ -9,101 +9,29 @@ from fastapi import APIRouter, Request, Response
 from fastapi import Query as UrlParameter
 from fastapi.responses import JSONResponse
 
-from discreet.api.local import Curator
-from discreet.api.requests.base import Request as DiscreetRequest
 from discreet.api.requests.evaluate import EvaluateRequest
 from discreet.api.requests.learn import LearnRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.api.requests.tabulate import TabulateRequest
-from discreet.core.json_codec import to_json
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, TooLarge
 from discreet.measurement.release_files import MEDIA_TYPE
 from discreet.measurement.run_release import RunRelease
-from discreet.pipeline.call import Call
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
-from discreet.server.http.idempotency import NAME, answered
-from discreet.server.http.request_body import LimitedRequest
 from discreet.server.http.route_class import SharedRoute
 from discreet.server.http.serializers import CSV, JSON, PARQUET, TABLES, Form, document, sent, written_as
 from discreet.server.http.streaming import WaitingAnswer
+from discreet.server.http.verb_routes import add_verb
 from discreet.server.jobs.recent_releases import RecentReleases
-from discreet.server.jobs.running_queries import outcome_of, plan_of
-from discreet.server.schemas.request_models import PlannableBody, body_of
-from discreet.server.schemas.strict_json import in_document
 from discreet.synthetic.quality.quality_report import html_report, summary
 from discreet.synthetic.synthetic_release import SyntheticRelease
 
 HTML = "text/html"
-SYNTHESIZE = body_of(SynthesizeRequest, PlannableBody)
-TABULATE = body_of(TabulateRequest, PlannableBody)
-LEARN = body_of(LearnRequest, PlannableBody)
-EVALUATE = body_of(EvaluateRequest, PlannableBody)
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 MOST_ROWS = 1_000_000
 MOST_VALUES = 40_000_000
 """Of one table of rows, in all columns: it is made at one go, so that rows share out what the model expects of them."""
-
-
-@routes.post("/synthesize", openapi_extra={**in_document(SYNTHESIZE), "parameters": [NAME]})
-async def synthesize(request: LimitedRequest) -> Response:
-    """Make synthetic data of people's rows: pays once, goes on where a crash left it. With `dry`, say what it would cost.
-
-    With `Accept: application/x-ndjson` steps are told as they happen, a line each, what was made last; with
-    `application/vnd.discreet.release` it is the release itself, as a client keeps it.
-    """
-    return await _run_request(request, SynthesizeRequest, SYNTHESIZE)
-
-
-@routes.post("/tabulate", openapi_extra={**in_document(TABULATE), "parameters": [NAME]})
-async def tabulate(request: LimitedRequest) -> Response:
-    """Answer many counting queries together. The run is charged once; after a crash, the same request resumes it.
-
-    With `dry`, say how exact it would be and what it would cost. Progress and release are sent as by `/v1/synthesize`.
-    """
-    return await _run_request(request, TabulateRequest, TABULATE)
-
-
-@routes.post("/learn", openapi_extra={**in_document(LEARN), "parameters": [NAME]})
-async def learn(request: LimitedRequest) -> Response:
-    """Learn a model of protected rows. The run is charged once, before its first measurement; a repeat resumes it after a crash. With `dry`,
-    return what it would measure, how exactly, and what it would cost.
-
-    Progress and forms of the response are those of `/v1/synthesize`; the passes of a model are not reported while they run.
-    """
-    return await _run_request(request, LearnRequest, LEARN)
-
-
-@routes.post("/evaluate", openapi_extra={**in_document(EVALUATE), "parameters": [NAME]})
-async def evaluate(request: LimitedRequest) -> Response:
-    """Count how often a model's decisions about protected rows are right. Charged once. With `dry`, return how exact it would be and what it would
-    cost.
-
-    Progress and forms of the response are those of `/v1/synthesize`.
-    """
-    return await _run_request(request, EvaluateRequest, EVALUATE)
-
-
-async def _run_request(
-    request: LimitedRequest, kind: type[DiscreetRequest[Any, Any]], model: type[PlannableBody]
-) -> Response:
-    """Execute or plan a request that a body describes."""
-    body = await request.read(model)
-    service, holder = service_of(request), holder_of(request)
-    service.check_dataset(body.dataset)
-
-    # Jobs read the request in their own thread: a model with 16,384 hypotheses takes 30 ms.
-    def planned(curator: Curator, call: Call) -> Any:
-        return plan_of(body.request(kind))(curator, call)
-
-    def released(curator: Curator, call: Call) -> RunRelease:
-        release: RunRelease = outcome_of(body.request(kind))(curator, call)
-        return release
-
-    if body.dry:
-        return await service.queries.explain(planned, holder=holder, then=lambda plan: JSONResponse(to_json(plan)))
-    return await answered(request, released, _form_of(request))
 
 
 @routes.get("/releases")
@@ -199,3 +127,7 @@ def _fitted(release: RunRelease, recent: RecentReleases) -> SyntheticRelease:
     if not isinstance(release, SyntheticRelease):
         raise BadInput("This release has no synthetic rows.", next_step="Take it as application/vnd.discreet.release.")
     return recent.the_same_as(release)
+
+
+for _kind in (SynthesizeRequest, TabulateRequest, LearnRequest, EvaluateRequest):
+    add_verb(routes, _kind, _form_of, more=f"With `Accept: {MEDIA_TYPE}`, the result is the release itself.")

@@ -1,0 +1,64 @@
+"""The route of a verb, made from its request: body, documentation, plan, charge, and the response in the form that is accepted."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+
+from discreet.api.local import Curator
+from discreet.api.requests.base import Request as ApiRequest
+from discreet.core.json_codec import to_json
+from discreet.pipeline.call import Call
+from discreet.server.auth.service import holder_of, service_of
+from discreet.server.http.idempotency import NAME, answered
+from discreet.server.http.request_body import LimitedRequest
+from discreet.server.http.serializers import Form
+from discreet.server.schemas.request_models import PlannableBody, body_of
+from discreet.server.schemas.strict_json import in_document
+
+_HOW = """
+
+With `dry`, say what it would cost, and charge nothing. With `Accept: application/x-ndjson`, steps are sent as they happen, one line each, and the
+result last.
+"""
+
+
+def add_verb(
+    routes: APIRouter, kind: type[ApiRequest[Any, Any]], form_of: Callable[[Request], Form[Any]], *, more: str = ""
+) -> None:
+    """Add the route that plans or executes a request.
+
+    Args:
+        routes: Of the API.
+        kind: The request; its address and its documentation are those of the route.
+        form_of: How the outcome is written.
+        more: Further documentation.
+    """
+    model = body_of(kind, PlannableBody)
+
+    async def serve(request: LimitedRequest) -> Response:
+        body = await request.read(model)
+        service, holder = service_of(request), holder_of(request)
+        service.check_dataset(body.dataset)
+
+        # Jobs read the request in their own thread: a model with 16,384 hypotheses takes 30 ms.
+        def planned(curator: Curator, call: Call) -> Any:
+            return curator.with_call(call).plan(body.request(kind, **request.path_params))
+
+        def released(curator: Curator, call: Call) -> Any:
+            return curator.with_call(call).outcome(body.request(kind, **request.path_params))
+
+        if body.dry:
+            return await service.queries.explain(planned, holder=holder, then=lambda plan: JSONResponse(to_json(plan)))
+        return await answered(request, released, form_of(request))
+
+    routes.post(
+        kind.http_path.removeprefix(routes.prefix),
+        name=kind.__name__.removesuffix("Request").lower(),
+        description=inspect.cleandoc(str(kind.__doc__)) + _HOW + more,
+        openapi_extra={**in_document(model), "parameters": [NAME]},
+    )(serve)
