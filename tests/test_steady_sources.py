@@ -10,7 +10,7 @@ import pytest
 from discreet.api import opening
 from discreet.api.opening import refresh
 from discreet.catalog import load_catalog
-from discreet.engines import look_at_source, place_of
+from discreet.engines import fingerprint_source, location_of
 from discreet.errors import BadCatalog, SourceChanged, SourceUnsteady
 from discreet.ledger import Ledger
 from discreet.samples import write_clinic
@@ -80,7 +80,7 @@ def test_what_a_database_has_not_put_into_its_file_yet_counts(tmp_path, ending):
 
 
 def standing(catalog):
-    return place_of(catalog), look_at_source(catalog).content
+    return location_of(catalog), fingerprint_source(catalog).content
 
 
 def test_files_that_were_put_back_or_are_a_copy_elsewhere_are_the_same_source(config):

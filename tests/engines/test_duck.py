@@ -12,7 +12,7 @@ from discreet.algebra.relations import Compute
 from discreet.catalog import Type
 from discreet.engines import Engine
 from discreet.engines.duckdb import duck_engine
-from discreet.engines.duckdb.watchdog import Watch
+from discreet.engines.duckdb.watchdog import Watchdog
 from discreet.engines.sqlgen.kernel import Grouping, Statement
 from discreet.errors import Cancelled, EngineFailure, NotAllowed, TooLarge
 from tests.engines.small import COST, WARD, asked, cells, opened, query, scanned, text, whole
@@ -93,7 +93,7 @@ def test_a_statement_that_the_engine_refuses_is_refused_before_any_charge(engine
 
 
 def test_nobody_waits_for_a_statement_that_takes_long_to_prepare(engine):
-    engine._binder._watch = Watch(seconds=3)
+    engine._binder._watch = Watchdog(seconds=3)
     refusals = []
 
     def hostile():
@@ -125,7 +125,7 @@ def test_a_failure_is_one_sentence_and_has_no_cause(engine, monkeypatch):
 
 
 def test_a_question_that_takes_too_long_fails(engine, endless):
-    engine._watch = Watch(seconds=0.3)
+    engine._watch = Watchdog(seconds=0.3)
     started = time.monotonic()
     with pytest.raises(EngineFailure) as caught:
         engine.run(visits())
@@ -136,7 +136,7 @@ def test_a_question_that_takes_too_long_fails(engine, endless):
 
 def test_the_clock_is_looked_at_however_long_a_question_takes(engine, endless, monkeypatch):
     monkeypatch.setattr("discreet.engines.duckdb.watchdog._IDLE", 0.05)
-    engine._watch = Watch(seconds=0.5)
+    engine._watch = Watchdog(seconds=0.5)
     with pytest.raises(EngineFailure):
         engine.run(visits())
     time.sleep(0.3)
@@ -177,7 +177,7 @@ def test_a_question_that_was_taken_back_before_its_turn_is_never_read(engine, en
 
 
 def test_all_that_a_question_reads_has_the_seconds_of_one_question(engine, endless):
-    engine._watch = Watch(seconds=0.4)
+    engine._watch = Watchdog(seconds=0.4)
     with engine.one_limit() as until:
         for _ in range(2):
             with pytest.raises(EngineFailure):
@@ -241,7 +241,7 @@ def test_a_closed_engine_answers_nothing(engine):
 
 
 def test_a_reading_that_shares_the_cores_has_so_many_times_the_seconds():
-    watch = Watch(seconds=10)
+    watch = Watchdog(seconds=10)
     begun = time.monotonic()
     with watch.one_limit(sharing=8) as until, watch.one_limit() as within:
         assert begun + 80 <= until == within <= time.monotonic() + 80

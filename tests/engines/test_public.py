@@ -12,7 +12,7 @@ from discreet.algebra.expressions import call
 from discreet.algebra.relations import Compute, How, Join, Keep, PerPerson, Windowed
 from discreet.engines.duckdb import public_tables
 from discreet.engines.duckdb.public_tables import PublicTables
-from discreet.engines.duckdb.watchdog import Watch
+from discreet.engines.duckdb.watchdog import Watchdog
 from discreet.engines.sqlgen.render import prepared
 from discreet.errors import Cancelled, TooLarge
 from discreet.pipeline.call import Call
@@ -231,10 +231,10 @@ SLOW = "SELECT count(*) FROM range(10000000000) AS a(x), range(100) AS b(y) WHER
 
 def test_what_takes_too_long_is_refused_by_name_and_can_be_taken_back(engine, monkeypatch):
     monkeypatch.setattr(public_tables, "checked", lambda sql: SLOW)
-    tables = PublicTables(engine._data, Watch(seconds=0.2))
+    tables = PublicTables(engine._data, Watchdog(seconds=0.2))
     with pytest.raises(TooLarge):
         tables.rows(CATALOG.tables["wards"])
-    watch = Watch(seconds=60)
+    watch = Watchdog(seconds=60)
     tables, query = PublicTables(engine._data, watch), threading.Event()
     threading.Timer(0.2, watch.cancel, [query]).start()
     started = time.monotonic()

@@ -7,7 +7,7 @@ import pytest
 from discreet.accounting import open_filter
 from discreet.api.opening import open_curator, refresh
 from discreet.catalog import load_catalog, parse_catalog
-from discreet.engines import look_at_source
+from discreet.engines import fingerprint_source
 from discreet.errors import BadInput, LedgerDamaged, NoAnchor, NoLedger, SourceChanged
 from discreet.ledger import Ledger, verify
 from discreet.ledger.accounts.declared_ledger import begin_books, open_books
@@ -157,5 +157,5 @@ def test_nothing_in_the_chain_lets_a_reader_test_a_guess_about_the_source(config
     catalog = begun(config)
     with open_curator(config) as opened:
         (noted,) = [entry for entry in opened.ledger.history() if entry.kind == "source"]
-    assert look_at_source(catalog).content not in noted.body["source"]
+    assert fingerprint_source(catalog).content not in noted.body["source"]
     assert str(config.parent) not in str(noted)

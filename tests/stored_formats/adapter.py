@@ -24,7 +24,7 @@ from discreet.api.operations.ask import priced_plan
 from discreet.api.requests.ask import AskRequest
 from discreet.catalog import load_catalog
 from discreet.engines import with_public_columns
-from discreet.engines.duckdb.snapshot import look_at_source, open_snapshot
+from discreet.engines.duckdb.snapshot import fingerprint_source, open_snapshot
 from discreet.learning import LogisticRegression
 from discreet.ledger import Ledger, Request, verify
 from discreet.ledger.accounts.account_rows import load_all, save
@@ -279,7 +279,7 @@ def snapshot_header(config: Path) -> str:
 
 def place_of_source(config: Path) -> str:
     """A hash of where the source is on this machine: the one part of a header that differs elsewhere."""
-    return look_at_source(load_catalog(config)).place
+    return fingerprint_source(load_catalog(config)).place
 
 
 def write_snapshot(config: Path, *, salt: str, version: int) -> None:

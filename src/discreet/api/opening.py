@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.api.local import Curator
 from discreet.catalog import Catalog, load_catalog
-from discreet.engines import DuckEngine, Standing, Tell, look_at_source, with_public_columns
+from discreet.engines import DuckEngine, ReportProgress, SourceFingerprint, fingerprint_source, with_public_columns
 from discreet.errors import BadInput, SourceChanged, SourceUnsteady
 from discreet.ledger import Ledger
 from discreet.ledger.accounts.declared_ledger import books_of, check_promises, keep_declared, note_served, open_books
@@ -30,7 +30,7 @@ def open_curator(
     frames: Mapping[str, Any] | None = None,
     catalog: str | Path | Catalog | None = None,
     new_books: bool = False,
-    tell: Tell = lambda *_: None,
+    tell: ReportProgress = lambda *_: None,
 ) -> Curator:
     """The curator that a catalog describes: its accounts opened, its snapshot at hand; `tell` hears which table is read for it.
 
@@ -74,7 +74,7 @@ def refresh(
     *,
     by: str = AT_HAND,
     anyway: bool = False,
-    tell: Tell = lambda *_: None,
+    tell: ReportProgress = lambda *_: None,
 ) -> int:
     """Begin a new data version, for the owner: the source is read anew, and answers of before are not replayed. `by` is who does it.
 
@@ -110,7 +110,7 @@ def curators_with_new_books(catalog: Catalog, *, frames: Mapping[str, Any]) -> G
 class _Opening:
     """A curator that is about to be opened over some books, as a catalog declares it."""
 
-    def __init__(self, ledger: Ledger, declared: Catalog, dataset: str, tell: Tell = lambda *_: None) -> None:
+    def __init__(self, ledger: Ledger, declared: Catalog, dataset: str, tell: ReportProgress = lambda *_: None) -> None:
         self._ledger, self._declared, self._dataset, self._tell = ledger, declared, dataset, tell
 
     def present(self, frames: Mapping[str, Any] | None = None) -> Curator:
@@ -128,28 +128,28 @@ class _Opening:
             pass
         return self._copied(lambda source: self._begun(source, by=by))
 
-    def _present(self, source: Standing) -> Curator:
+    def _present(self, source: SourceFingerprint) -> Curator:
         content, ledger = source.content, self._ledger
         version = ledger.version_read_from(content)
         return self._over(version, source, lambda: ledger.keep_source(content, version=version))
 
-    def _begun(self, source: Standing, *, by: str) -> Curator:
+    def _begun(self, source: SourceFingerprint, *, by: str) -> Curator:
         content, ledger = source.content, self._ledger
         before = ledger.data_version()
         return self._over(before + 1, source, lambda: ledger.refresh(source=content, after=before, by=by))
 
-    def _copied(self, over: Callable[[Standing], Curator]) -> Curator:
+    def _copied(self, over: Callable[[SourceFingerprint], Curator]) -> Curator:
         """What is opened `over` the source as it stands; once more where it changed meanwhile."""
         try:
-            return over(look_at_source(self._declared))
+            return over(fingerprint_source(self._declared))
         except SourceUnsteady:
             _LOG.warning("the source changed while it was copied: it is copied once more")
-            return over(look_at_source(self._declared))
+            return over(fingerprint_source(self._declared))
 
     def _over(
         self,
         version: int,
-        source: Standing | None = None,
+        source: SourceFingerprint | None = None,
         noting: Callable[[], object] = lambda: None,
         frames: Mapping[str, Any] | None = None,
     ) -> Curator:

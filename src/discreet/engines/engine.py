@@ -1,4 +1,4 @@
-"""What an engine is: it looks things up in public tables, and turns queries into exact integers."""
+"""The protocol of engines: look values up in public tables, and turn queries into exact integers."""
 
 from __future__ import annotations
 
@@ -24,55 +24,55 @@ Points: TypeAlias = tuple[Type, Sequence[Value | None]]
 
 
 class Engine(PublicLookup, Protocol):
-    """A place where data is. It never sees a query's text, only its checked tree."""
+    """Where the data is. An engine never sees the text of a query, only its checked tree."""
 
     def bind(self, query: Query) -> None:
-        """Refuse, before any charge, what the engine would refuse; no protected row is read."""
+        """Refuse, before any charge, what the engine would refuse. Reads no protected row."""
 
     def run(self, query: Query, *, cancelled: threading.Event | None = None) -> list[ExactRows]:
-        """The exact integers of each grouping set. Called after the charge; a failure is one fixed sentence."""
+        """Return the exact integers of each grouping set. Called after the charge; a failure gives one fixed message."""
 
     def bind_rows(self, query: Query) -> None:
-        """The same of rows that are to be coded; no protected row is read."""
+        """Do the same for rows that are to be coded."""
 
     def tables(
         self, rows: Query, *, cancelled: threading.Event, sharing: int = 1
     ) -> AbstractContextManager[ExactTables]:
-        """Exact tables over the keys of `rows`, by their number, as long as it lasts. Called after the charge.
+        """Hold exact tables over the keys of `rows`, by their index. Called after the charge.
 
-        `taken_back` ends it; each statement has the seconds of a query, so many times where `sharing` read at the same time.
+        `cancelled` ends it. Each statement may take the seconds of one query, `sharing` times as long if that many read at once.
         """
 
     def parted_tables(
         self, rows: Query, *, cancelled: threading.Event, sharing: int = 1
     ) -> AbstractContextManager[PartedTables]:
-        """The same of all rows, of most of them, and of the others. For the owner of the data: nothing of it may leave."""
+        """Hold the same of all rows, of a training part, and of a held-out part. For the data owner: nothing of it may be returned."""
 
     def network(
         self, graph: Network, *, attribute: str | None, cancelled: threading.Event, sharing: int = 1
     ) -> ExactGraph:
-        """A network as whole numbers, with the group of each node by an attribute that has declared values. Called after the charge."""
+        """Return a network as integers, with the group of each node by an attribute with declared values. Called after the charge."""
 
     def nodes_of(self, graph: Network) -> int:
-        """How many nodes a network has whose nodes are public: no protected row is read."""
+        """Return the number of nodes of a network whose nodes are public. Reads no protected row."""
 
     def truths(self, condition: Expression, points: Mapping[int, Points]) -> NDArray[np.bool_]:
-        """Where a condition is true: for every combination of public values of its columns, by their number; an axis each, in this order.
+        """Return where a condition is true, for every combination of public values of its columns: one axis per column, in order.
 
-        No row is read.
+        Reads no row.
         """
 
     def cancel(self, query: threading.Event) -> None:
-        """Stop reading for a query, now or when its turn comes; no other query is disturbed."""
+        """Stop reading for a query, now or when its turn comes. Other queries are not disturbed."""
 
     def holding(self, queries: Sequence[Query]) -> AbstractContextManager[None]:
-        """While it lasts, what these queries read of public relations is there. Ended when the answer leaves."""
+        """Hold the prepared public relations that these queries read, until the answer is returned."""
 
     def one_limit(self, query: threading.Event | None = None, *, sharing: int = 1) -> AbstractContextManager[float]:
-        """While it lasts, everything that this thread reads together has the seconds of one query; when they end, by the monotonic clock.
+        """Limit everything that this thread reads to the seconds of one query; yields the deadline, by the monotonic clock.
 
-        Whoever takes `query` back ends it. So many times the seconds where `sharing` queries read at the same time.
+        Setting `query` ends it. The limit is `sharing` times as long if that many queries read at once.
         """
 
     def close(self) -> None:
-        """Let go of the data."""
+        """Close the connection to the data."""

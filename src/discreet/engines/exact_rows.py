@@ -1,4 +1,4 @@
-"""Exact integers on their way from an engine to the noise. Nobody else imports this."""
+"""Exact integers between the engine and the noise. An import contract keeps everything else out."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from discreet.catalog import Type
 
 Integers: TypeAlias = NDArray[np.int64] | NDArray[np.object_]
-"""64-bit integers, or Python's own where these are too few; never doubles."""
+"""64-bit integers, or Python integers where 64 bits are too few; never doubles."""
 Histogram: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-"""For each group and candidate that have rows: the number of the group, the number of the candidate, how many rows."""
+"""For each group and candidate with rows: index of the group, index of the candidate, number of rows."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExactRows:
-    """One grouping: for each group that has rows, in no special order, its keys and its measures. The repr hides both.
+    """The keys and measures of every group that has rows, in no special order. The repr hides both.
 
-    `keys` are Arrow arrays, one for each key of the set; `measures` one array for each measure, zeros for quantiles; `people` how many
-    people each group has, where groups are selected privately. `histograms` are by the number of a quantile's measure.
+    `keys` has one Arrow array per key; `measures` one array per measure, zeros for quantiles; `people` the number of
+    people per group, if groups are selected privately. `histograms` are by the index of a quantile's measure.
     """
 
     keys: tuple[Any, ...]
@@ -49,7 +49,7 @@ ARROW = {
 
 
 def from_rows(rows: Sequence[tuple[Any, ...]], kinds: Sequence[Type], *, width: int) -> list[Any]:
-    """Rows of keys, then integers or decimals without a fraction, as Arrow arrays and exact integers."""
+    """Split rows into keys (Arrow arrays) and the integers behind them (exact integers)."""
     columns = list(zip(*rows, strict=True)) or [()] * width
     keys = [pa.array(column, type=ARROW[kind]) for column, kind in zip(columns, kinds, strict=False)]
     return [*keys, *(_integers([int(value) for value in column]) for column in columns[len(kinds) :])]
@@ -61,7 +61,7 @@ def _integers(values: Sequence[int]) -> Integers:
 
 
 def whole(column: pa.Array) -> Integers:
-    """A column of BIGINT or DECIMAL(38, 0) without NULLs as exact integers."""
+    """Read a column of BIGINT or DECIMAL(38, 0) without NULLs as exact integers."""
     if not pa.types.is_decimal128(column.type):
         return column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
     data = column.buffers()[1]

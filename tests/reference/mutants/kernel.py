@@ -386,7 +386,7 @@ def people_of_wards(catalog):
 @MUTANTS.caught_by(answers_as_meant(people_of_wards))
 def texts_that_are_not_declared_taken_for_missing_ones(patch):
     real = dialect.canonical
-    patch.setattr(dialect, "canonical", lambda name, kind: dialect.place_among(name, ["A"]) if kind is Type.TEXT else real(name, kind))  # fmt: skip
+    patch.setattr(dialect, "canonical", lambda name, kind: dialect.position_among(name, ["A"]) if kind is Type.TEXT else real(name, kind))  # fmt: skip
 
 
 def distinct_pairs(catalog):

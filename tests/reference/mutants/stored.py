@@ -10,12 +10,12 @@ from tests.reference.mutants.noticing import Mutants, crowded, extremes, stores_
 from tests.reference.worlds import CATALOG, World, random_world
 
 MUTANTS = Mutants()
-Door = snapshot.Door
+SourceReader = snapshot.SourceReader
 
 
 def changed_text(patch, name, *changes):
     """A statement of the door with parts of its text replaced."""
-    real = getattr(Door, name)
+    real = getattr(SourceReader, name)
 
     def changed(self, table):
         text = real(self, table)
@@ -23,7 +23,7 @@ def changed_text(patch, name, *changes):
             text = re.sub(before, after, text)
         return text
 
-    patch.setattr(Door, name, changed)
+    patch.setattr(SourceReader, name, changed)
 
 
 def unlisted():
@@ -68,8 +68,8 @@ def values_as_far_out_as_they_are(patch):
 
 @MUTANTS.caught_by(stores_as_meant(crowded))
 def every_row_kept(patch):
-    real = Door.ranked_rows
-    patch.setattr(Door, "ranked_rows", lambda self, table: real(self, replace(table, is_bounded_once=False)))
+    real = SourceReader.ranked_rows
+    patch.setattr(SourceReader, "ranked_rows", lambda self, table: real(self, replace(table, is_bounded_once=False)))
 
 
 @MUTANTS.caught_by(stores_as_meant(everything, *(lambda seed=seed: random_world(seed) for seed in range(3))))
@@ -100,7 +100,7 @@ def people_with_a_name_that_is_cut(patch):
 
 @MUTANTS.caught_by(stores_as_meant(unlisted))
 def people_whom_nobody_listed(patch):
-    patch.setattr(Door, "_listed", lambda self, table: "")
+    patch.setattr(SourceReader, "_listed", lambda self, table: "")
 
 
 @MUTANTS.caught_by(stores_as_meant(lambda: named("integer", 1, 1)))

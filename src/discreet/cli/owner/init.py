@@ -14,7 +14,7 @@ from discreet.catalog.catalog_draft import LEDGER, write_draft
 from discreet.catalog.catalog_warnings import warnings_of
 from discreet.catalog.metadata_import import import_catalog
 from discreet.cli.owner.interview import DELTA, Flags, Interview
-from discreet.engines import look_at
+from discreet.engines import profile_files
 from discreet.errors import BadInput
 from discreet.ledger import Ledger
 from discreet.ledger.accounts.declared_ledger import begin_books
@@ -60,7 +60,7 @@ def init(
     _check_free(output)
     asks = not yes and sys.stdin.isatty() and sys.stdout.isatty()
     rows = sample if sample is not None else _rows_to_look_at(asks=asks)
-    seen = look_at(source, rows=rows, beside=output.parent)
+    seen = profile_files(source, rows=rows, beside=output.parent)
     flags = Flags(
         person=person or (), max_rows=max_rows or (), types=types or (), bounds=bounds or (), values=values or (),
         analysts=analyst or (), epsilon=epsilon, delta=delta,

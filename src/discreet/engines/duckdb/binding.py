@@ -1,4 +1,4 @@
-"""Statements are tried on tables without a row, before anything is charged."""
+"""Bind statements against empty tables, so that type errors are found before anything is charged."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from discreet.catalog import Catalog
 from discreet.concurrency.lru_cache import LruCache
 from discreet.concurrency.refcounted_cache import RefcountedCache
 from discreet.engines.duckdb.snapshot import UNSAFE_OPTIMIZERS, empty_tables
-from discreet.engines.duckdb.watchdog import Watch
+from discreet.engines.duckdb.watchdog import Watchdog
 from discreet.engines.sqlgen.kernel import Statement
 from discreet.errors import NotAllowed, TooLarge
 
 _REMEMBERED = 1024
 _TABLES = 256
 _CONSTANT = re.compile(r"""("(?:[^"]|"")*")|'(?:[^']|'')*'|(?<=CAST\()-?\d+(?= AS BIGINT\))""")
-"""What may differ between two statements of one shape. A quoted name is matched first, and kept: it may hold an apostrophe."""
+"""Constants, which may differ between two statements of one shape. Quoted names are matched first and kept: they may hold an apostrophe."""
 
 
 class Binder:
-    """The snapshot's tables, empty, and what was bound to them lately."""
+    """Empty copies of the snapshot's tables, and the statements that were bound to them recently."""
 
-    def __init__(self, catalog: Catalog, watch: Watch) -> None:
+    def __init__(self, catalog: Catalog, watch: Watchdog) -> None:
         self._watch = watch
         self._connection = duckdb.connect(":memory:")
         empty_tables(self._connection, catalog)
@@ -42,33 +42,36 @@ class Binder:
         self._connection.close()
 
     def bind(self, statement: Statement) -> None:
-        """Refuse what the engine would refuse by types. What was bound before is known to fit, whatever its constants are."""
+        """Refuse a statement whose types do not fit. A statement of a known shape fits, whatever its constants are."""
         digest = hashlib.sha256(_CONSTANT.sub(r"\1?", statement.sql).encode()).digest()
         if not self._bound.get(digest):
             try:
                 self._try(statement)
             except duckdb.InterruptException:
-                raise TooLarge("The question takes too long to prepare.", next_step="Say it in fewer steps.") from None
+                raise TooLarge(
+                    "The query takes too long to prepare.", next_step="Use fewer subqueries or joins."
+                ) from None
             except duckdb.Error:
                 raise NotAllowed(
-                    "The types of the question do not fit together.", next_step="Compare and add like with like."
+                    "The types in this query do not match.",
+                    next_step="Compare and add values of the same type, or use CAST.",
                 ) from None
             self._bound.put(digest, True)
 
     def _try(self, statement: Statement) -> None:
-        """On a cursor of its own: nobody waits for a statement that takes long to prepare."""
+        """Bind on a cursor of its own, so that a slow statement does not block the others."""
         with ExitStack() as held:
             cursor = held.enter_context(self._connection.cursor())
             held.enter_context(self._watch.reading(cursor, self._watch.asked()))
             for table in statement.tables:
                 create = f"CREATE OR REPLACE TABLE {table.name} AS {table.sql}"
                 held.enter_context(
-                    self._tables.acquire(table.name, partial(self._run, cursor, create), check=self._check_wanted)
+                    self._tables.acquire(table.name, partial(self._run, cursor, create), check=self._check_cancelled)
                 )
             # It is run, too: optimizers refuse things that were bound.
             cursor.execute(statement.sql, dict(statement.values) or None).fetchall()
 
-    def _check_wanted(self) -> None:
+    def _check_cancelled(self) -> None:
         if self._watch.is_over():
             raise duckdb.InterruptException
 

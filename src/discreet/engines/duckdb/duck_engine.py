@@ -1,4 +1,4 @@
-"""DuckDB: queries to exact integers, on a snapshot."""
+"""The DuckDB engine: queries to exact integers, on a snapshot."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from discreet.algebra.value_properties import Value
 from discreet.catalog import Catalog, Network, Table, Type
 from discreet.engines.duckdb.binding import Binder
 from discreet.engines.duckdb.public_tables import PublicTables
-from discreet.engines.duckdb.snapshot import DATA, Snapshot, Tell, open_snapshot
-from discreet.engines.duckdb.watchdog import Watch
+from discreet.engines.duckdb.snapshot import DATA, ReportProgress, Snapshot, open_snapshot
+from discreet.engines.duckdb.watchdog import Watchdog
 from discreet.engines.engine import Points
 from discreet.engines.exact_rows import ExactRows, Histogram, from_rows, whole
 from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.engines.graphs.snapshot_networks import number_of_nodes, read_network
-from discreet.engines.sources.source_fingerprint import Standing
+from discreet.engines.sources.source_fingerprint import SourceFingerprint
 from discreet.engines.sqlgen.dialects.duckdb import quoted
 from discreet.engines.sqlgen.kernel import Grouping, Statement, coded_rows, groupings
 from discreet.engines.tables.coded_tables import CodedRows
@@ -37,13 +37,13 @@ from discreet.errors import BadInput, Cancelled, EngineFailure, TooLarge
 
 _REMEMBERED = 512
 _FEW = 2_000
-"""An answer of fewer groups is read row by row."""
+"""A result with fewer groups is read row by row."""
 
 
 class DuckEngine:
-    """Answers queries with exact integers. It never sees a query's text, only its checked tree.
+    """Answers queries with exact integers. It never sees the text of a query, only its checked tree.
 
-    `source` is how the source stands that the data version is read from: where that changes meanwhile, it is refused.
+    `source` is the fingerprint of the source of the data version. If the source has changed, opening is refused.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class DuckEngine:
         *,
         salt: str | None = None,
         version: int = 1,
-        source: Standing | None = None,
+        source: SourceFingerprint | None = None,
         frames: Mapping[str, Any] | None = None,
-        tell: Tell = lambda *_: None,
+        tell: ReportProgress = lambda *_: None,
     ) -> None:
-        self._watch = Watch(seconds=catalog.seconds)
+        self._watch = Watchdog(seconds=catalog.seconds)
         self._binder = Binder(catalog, self._watch)
         try:
             self._snapshot: Snapshot = open_snapshot(
@@ -85,15 +85,15 @@ class DuckEngine:
         self._binder.close()
 
     def bind(self, query: Query) -> None:
-        """Refuse, before any charge, what the engine would refuse: tried on tables without a row."""
+        """Refuse, before any charge, what the engine would refuse: bind it against empty tables."""
         for statement in _statements(self._groupings(query)):
             with self._public.holding(statement.tables):
                 self._binder.bind(statement)
 
     def run(self, query: Query, *, cancelled: threading.Event | None = None) -> list[ExactRows]:
-        """The exact integers of each grouping set. Called after the charge; a failure is one fixed sentence.
+        """Return the exact integers of each grouping set. Called after the charge; a failure gives one fixed message.
 
-        `taken_back` is set by `take_back`, from another thread.
+        `cancel` sets `cancelled` from another thread.
         """
         asked = cancelled or threading.Event()
         if query.is_everybody:  # free, so that nothing may be read for it: how long it takes would be free, too
@@ -104,29 +104,29 @@ class DuckEngine:
                 return [self._grouping(cursor, query, grouping, asked) for grouping in self._groupings(query)]
         except (duckdb.Error, MemoryError, TooLarge, Cancelled):
             if asked.is_set():
-                raise _taken_back() from None
+                raise _cancellation_error() from None
             raise EngineFailure(
                 "The engine could not answer. The price was paid.", next_step="Tell the owner of the data."
             ) from None
 
     def bind_rows(self, query: Query) -> None:
-        """Refuse, before any charge, rows that the engine would refuse to code."""
+        """Refuse, before any charge, rows that the engine could not code."""
         statement = coded_rows(query, salt=self._snapshot.salt)
         with self._public.holding(statement.tables):
             self._binder.bind(statement)
 
     @contextmanager
     def tables(self, rows: Query, *, cancelled: threading.Event, sharing: int = 1) -> Iterator[ExactTables]:
-        """Exact tables over the keys of `rows`, by their number, as long as it lasts. Called after the charge.
+        """Hold exact tables over the keys of `rows`, by their index. Called after the charge.
 
-        Rows are coded once and stay in the engine. A failure may hang on somebody's row, so that whoever calls says one fixed sentence.
+        Rows are coded once and stay in the engine. A failure may depend on a person's row, so the caller reports one fixed message.
         """
         with self._coding(rows, cancelled, sharing) as (coded, statement, sizes):
             yield coded.of(statement, sizes)
 
     @contextmanager
     def parted_tables(self, rows: Query, *, cancelled: threading.Event, sharing: int = 1) -> Iterator[PartedTables]:
-        """The same of all rows, of most of them, and of the others. For the owner of the data: nothing of it may leave."""
+        """Hold the same of all rows, of a training part, and of a held-out part. For the data owner: nothing of it may be returned."""
         with self._coding(rows, cancelled, sharing) as (coded, statement, sizes):
             yield coded.parted(statement, sizes)
 
@@ -134,7 +134,7 @@ class DuckEngine:
     def _coding(
         self, rows: Query, cancelled: threading.Event, sharing: int
     ) -> Iterator[tuple[CodedRows, Statement, tuple[int, ...]]]:
-        """A cursor for coded rows, what selects them, and how many codes each column has."""
+        """Return a cursor for coded rows, the statement that selects them, and the number of codes of each column."""
         statement = coded_rows(rows, salt=self._snapshot.salt)
         cursor = self._data.cursor()
 
@@ -151,12 +151,12 @@ class DuckEngine:
     def network(
         self, graph: Network, *, attribute: str | None, cancelled: threading.Event, sharing: int = 1
     ) -> ExactGraph:
-        """A network as whole numbers. Called after the charge."""
+        """Return a network as integers. Called after the charge."""
         cursor = self._data.cursor()
         try:
             with self._watch.one_limit(cancelled, sharing=sharing), self._watch.reading(cursor, cancelled):
                 if cancelled.is_set():
-                    raise _taken_back()
+                    raise _cancellation_error()
                 return read_network(cursor, self._catalog, graph, data=DATA, attribute=attribute)
         finally:
             cursor.close()
@@ -167,14 +167,14 @@ class DuckEngine:
         return number_of_nodes(self._data.cursor(), graph, data=DATA)
 
     def cancel(self, query: threading.Event) -> None:
-        """Stop reading for a query, now or when its turn comes; no other query is disturbed."""
+        """Stop reading for a query, now or when its turn comes. Other queries are not disturbed."""
         self._watch.cancel(query)
 
     def one_limit(self, query: threading.Event | None = None, *, sharing: int = 1) -> AbstractContextManager[float]:
         return self._watch.one_limit(query, sharing=sharing)
 
     def holding(self, queries: Sequence[Query]) -> AbstractContextManager[None]:
-        """While it lasts, the public relations that these queries read are there: prepared now, where they are not."""
+        """Hold the public relations that these queries read; prepare those that are missing."""
         written = [self._groupings(query) for query in queries if not query.is_everybody]
         return self._public.holding([table for each in written for one in _statements(each) for table in one.tables])
 
@@ -202,7 +202,7 @@ class DuckEngine:
 
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor of one's own; one that something went wrong on is not used again."""
+        """Hold a cursor. A cursor on which something failed is not used again."""
         with self._lock:
             cursor = self._cursors.pop() if self._cursors else self._data.cursor()
         try:
@@ -237,13 +237,13 @@ class DuckEngine:
     ) -> Iterator[None]:
         with self._public.holding(statement.tables), self._watch.reading(cursor, asked):
             if asked.is_set():
-                raise _taken_back()
+                raise _cancellation_error()
             yield
 
     def _integers(
         self, cursor: duckdb.DuckDBPyConnection, statement: Statement, kinds: list[Type], *, is_small: bool
     ) -> list[Any]:
-        """Keys as Arrow arrays, then integers. A relation is bound twice, and a text parsed, which a small answer would notice."""
+        """Read keys as Arrow arrays, then integers. Reading through a relation binds twice and parses once more, which is slow for a small result."""
         if is_small:
             (parsed,) = self._parsed(statement.sql)
             rows = cursor.execute(parsed, _values(statement)).fetchmany(_FEW)
@@ -256,7 +256,7 @@ class DuckEngine:
 
 
 def _number_of_people(data: duckdb.DuckDBPyConnection, catalog: Catalog) -> NDArray[np.int64]:
-    """How many the table of all people has; 0 where there is none, and nobody asks."""
+    """Count the table that lists all people; 0 if there is none, since then no query asks."""
     listing = [table.name for table in catalog.tables.values() if table.lists_people]
     counts = [data.execute(f"SELECT count(*) FROM {DATA}.{quoted(name)}").fetchall()[0][0] for name in listing]
     return np.array([sum(counts)], np.int64)
@@ -292,5 +292,5 @@ def _histogram(table: pa.Table) -> Histogram:
     return group, place, count
 
 
-def _taken_back() -> Cancelled:
-    return Cancelled("The question was taken back.", next_step="Ask again: what was paid is paid once.")
+def _cancellation_error() -> Cancelled:
+    return Cancelled("The query was cancelled.", next_step="Run it again: a query is charged once.")

@@ -1,4 +1,4 @@
-"""Public relations: prepared as tables before a protected row is read, and looked up while a query is planned."""
+"""Public relations: prepared as tables before any protected row is read, and looked up while a query is planned."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from discreet.catalog import Table, Type
 from discreet.catalog.timestamps import place_of
 from discreet.concurrency.refcounted_cache import RefcountedCache
 from discreet.engines.duckdb.snapshot import DATA
-from discreet.engines.duckdb.watchdog import Watch
+from discreet.engines.duckdb.watchdog import Watchdog
 from discreet.engines.engine import Points
 from discreet.engines.sqlgen.dialects import duckdb as dialect
 from discreet.engines.sqlgen.render import Prepared, Renderer, checked, prepared
@@ -31,13 +31,13 @@ from discreet.errors import Cancelled, TooLarge
 
 _TABLES, _FACTS = 64, 256
 _LISTED = MOST_GROUPS + 1
-"""Values that are looked up at most: more are never listed."""
+"""The most values that are looked up and listed."""
 
 
 class PublicTables:
-    """Implements `PublicLookup`, and holds prepared relations while a query is under way."""
+    """Implements `PublicLookup`, and holds prepared relations while a query runs."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watchdog) -> None:
         self._connection, self._watch = connection, watch
         self._tables: RefcountedCache[int] = RefcountedCache(
             _TABLES, most_weight=2 * MOST_PUBLIC_ROWS, weigh=lambda rows: rows, drop=self._drop
@@ -48,15 +48,15 @@ class PublicTables:
 
     @contextmanager
     def holding(self, tables: Sequence[Prepared]) -> Iterator[None]:
-        """While it lasts, these relations are there.
+        """Hold these relations.
 
-        A query takes them before it waits for a place to be read at, and lets them go when its answer leaves: how long somebody else's
-        planning takes hangs on what is there, and may not hang on when a reading ends.
+        A query acquires them before it waits for a read slot, and releases them when its answer is returned. How long another
+        query's planning takes depends on which relations are prepared, so it must not depend on when a read ends.
         """
         with ExitStack() as held:
             for table in tables:
                 held.enter_context(
-                    self._tables.acquire(table.name, partial(self._prepare, table), check=self._check_wanted)
+                    self._tables.acquire(table.name, partial(self._prepare, table), check=self._check_cancelled)
                 )
             yield
 
@@ -95,7 +95,7 @@ class PublicTables:
         return None if low is None else (_number(low), _number(high))
 
     def truths(self, condition: Expression, points: Mapping[int, Points]) -> NDArray[np.bool_]:
-        self._check_wanted()  # many short ones take as long as a long one, and each of them ends before it is interrupted
+        self._check_cancelled()  # many short ones take as long as a long one, and each of them ends before it is interrupted
         levels = Renderer().levels()
         text = levels.text(condition)
         sides = [
@@ -117,7 +117,7 @@ class PublicTables:
             with self._cursor() as cursor:
                 return cursor.execute(checked(sql)).fetchall()
 
-        with self._facts.acquire(sql, read, check=self._check_wanted) as rows:
+        with self._facts.acquire(sql, read, check=self._check_cancelled) as rows:
             return rows
 
     def _prepare(self, table: Prepared) -> int:
@@ -132,7 +132,7 @@ class PublicTables:
 
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor of one's own, within the limits of a query. Nothing of people is read, so the refusal may say what it is."""
+        """Open a cursor within the limits of a query. No protected row is read, so a refusal may give the reason."""
         asked = self._watch.asked()
         try:
             with self._connection.cursor() as cursor, self._watch.reading(cursor, asked):
@@ -140,17 +140,17 @@ class PublicTables:
         except (duckdb.Error, MemoryError):
             raise _not_prepared(asked) from None
 
-    def _check_wanted(self) -> None:
-        """Whoever waits for what another query prepares does so within the limits of their own."""
+    def _check_cancelled(self) -> None:
+        """A query that waits for another to prepare a relation waits within its own limits."""
         if self._watch.is_over():
             raise _not_prepared(self._watch.asked())
 
 
 def _not_prepared(asked: threading.Event) -> Cancelled | TooLarge:
     if asked.is_set():
-        return Cancelled("The question was taken back.", next_step="Ask again.")
+        return Cancelled("The query was cancelled.", next_step="Run it again.")
     return TooLarge(
-        "What is public of the question cannot be prepared in the time and memory of one question.",
+        "The public tables of this query cannot be prepared in the time and memory of one query.",
         next_step="Join public tables on a key, keep fewer of their rows, or ask for less at once.",
     )
 

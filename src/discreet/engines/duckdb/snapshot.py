@@ -1,9 +1,12 @@
-"""DuckDB: a snapshot of the tables, with every promise of the catalog enforced on the rows themselves.
+"""A DuckDB snapshot of the tables, with every declaration of the catalog enforced on the rows.
 
-Types are cast (what does not fit is NULL), values made canonical, text cut, numbers and dates clamped, rows without an owner dropped, and each
-person's rows ranked by a salted hash of the row's own content; at most `rows_kept` are kept. So what one person contributes depends on nobody
-else. Columns have names of our own: `o` the owner, `r` the rank (of a public table the place), `c1 …` the columns, `s1 …` their whole steps
-where they are bounded, `u1 …` the number of a row among the person's with the same value, where other tables refer to the column.
+Types are cast (what does not fit becomes NULL), values made canonical, text truncated, numbers and dates clamped, and rows
+without a person dropped. Each person's rows are ranked by a salted hash of the row's own content, and at most `rows_kept` are
+kept. So what one person contributes depends on no other person.
+
+Columns have names of our own: `o` the person, `r` the rank (in a public table, the row number), `c1 …` the columns, `s1 …` their
+grid steps if they are bounded, `u1 …` the number of a row among the person's rows with the same value, if other tables refer to
+the column.
 """
 
 from __future__ import annotations
@@ -23,25 +26,25 @@ from discreet.catalog import Catalog, Column, Network, Table, Type
 from discreet.engines.duckdb.spill_folder import Spill
 from discreet.engines.graphs.snapshot_networks import copied
 from discreet.engines.sources.cell_reading import canonical_as_read, cast, exactly, person, within_bounds
-from discreet.engines.sources.row_sources import attached, check_columns, source_of, told_by_us, types_of
-from discreet.engines.sources.scratch_database import glance
-from discreet.engines.sources.source_fingerprint import Standing, check_steady, standing_of
+from discreet.engines.sources.row_sources import attached, check_columns, source_of, types_of, wrap_source_errors
+from discreet.engines.sources.scratch_database import scratch_connection
+from discreet.engines.sources.source_fingerprint import SourceFingerprint, check_steady, standing_of
 from discreet.engines.sqlgen.dialects.duckdb import TYPES, clamped, content, hashed, quoted, steps_of, string
 from discreet.errors import BadCatalog, WrongFormat
 
 DATA, WORK = "data", "work"
 """The databases of a connection: the snapshot, and public tables prepared for queries."""
 UNSAFE_OPTIMIZERS = "statistics_propagation"
-"""It rewrites conditions by the least and largest values of columns, and fails on some: `CASE WHEN age > 99 THEN 'a' END = 'b'` fails in
-DuckDB 2.0 exactly where nobody is older. Whether a query fails must not depend on the data."""
+"""Statistics propagation rewrites conditions by the minimum and maximum of columns, and fails on some: `CASE WHEN age > 99 THEN
+'a' END = 'b'` fails in DuckDB 2.0 exactly if no row has a larger age. Whether a query fails must not depend on the data."""
 _FORMAT = 6
-Tell: TypeAlias = Callable[[str, int, int], None]
-"""Hears that a table is being read: its name, its number, and how many there are."""
+ReportProgress: TypeAlias = Callable[[str, int, int], None]
+"""Called when a table is read: its name, its index, and the number of tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A database that only we read: every other door is closed. `salt` orders a person's rows."""
+    """A database that only this process reads, with external access disabled. `salt` orders a person's rows."""
 
     connection: duckdb.DuckDBPyConnection
     path: str | None
@@ -49,7 +52,7 @@ class Snapshot:
     spill: Spill
 
     def close(self) -> None:
-        """Let go of the database, and of what was spilled."""
+        """Close the database and delete what it spilled."""
         self.connection.close()
         self.spill.close()
 
@@ -59,15 +62,15 @@ def open_snapshot(
     *,
     salt: str | None,
     version: int,
-    source: Standing | None = None,
+    source: SourceFingerprint | None = None,
     frames: Mapping[str, Any] | None = None,
-    tell: Tell = lambda *_: None,
+    tell: ReportProgress = lambda *_: None,
 ) -> Snapshot:
-    """The snapshot of a data version: the file beside the ledger, or made anew; in memory for frames. `tell` hears which table is read.
+    """Open the snapshot of a data version: the file beside the ledger, or a new copy; in memory for frames.
 
-    `source` is how the source stands that the version is read from, as it does now unless said; refused where it changes while it is copied.
+    `source` is the fingerprint of the version's source (default: as it is now). If it changes while it is copied, opening is refused.
     """
-    standing = None if frames is not None else source or look_at_source(catalog)
+    standing = None if frames is not None else source or fingerprint_source(catalog)
     secret = salt or os.urandom(16).hex()
     path = (
         None if frames is not None or salt is None or catalog.snapshot in (None, ":memory:") else Path(catalog.snapshot)
@@ -100,23 +103,23 @@ def open_snapshot(
         raise
 
 
-def look_at_source(catalog: Catalog) -> Standing:
-    """How the source stands; what is in its files is read only where they are not those that the snapshot was made from."""
+def fingerprint_source(catalog: Catalog) -> SourceFingerprint:
+    """Return the fingerprint of the source. Files are read only if they are not those of the snapshot."""
     if catalog.snapshot in (None, ":memory:"):
         return standing_of(catalog, None)
-    with glance() as connection:
+    with scratch_connection() as connection:
         known = _meta(Path(catalog.snapshot), connection)
-    return standing_of(catalog, Standing(**known["source"]) if known else None)
+    return standing_of(catalog, SourceFingerprint(**known["source"]) if known else None)
 
 
 def _bring_up_to_date(
-    connection: duckdb.DuckDBPyConnection, path: Path, catalog: Catalog, facts: Mapping[str, Any], tell: Tell
+    connection: duckdb.DuckDBPyConnection, path: Path, catalog: Catalog, facts: Mapping[str, Any], tell: ReportProgress
 ) -> None:
-    """Make the file anew unless it is of this version, salt, source and catalog."""
+    """Write the file again unless it has this version, salt, source and catalog."""
     known = _meta(path, connection)
     if known is None and path.exists():
         raise BadCatalog(
-            "What stands where the snapshot belongs is no snapshot of ours, and is not written over.",
+            "The file at the snapshot's path is not a snapshot, so it is not overwritten.",
             next_step="Choose another [source] snapshot, or remove the file.",
         )
     if known != facts:
@@ -124,7 +127,7 @@ def _bring_up_to_date(
 
 
 def _meta(path: Path, connection: duckdb.DuckDBPyConnection) -> dict[str, Any] | None:
-    """What a snapshot says about itself; None if there is none that can be read. Another format is refused."""
+    """Read the header of a snapshot; None if there is no readable one. Another format is refused."""
     if not path.is_file():
         return None
     try:
@@ -144,16 +147,16 @@ def _meta(path: Path, connection: duckdb.DuckDBPyConnection) -> dict[str, Any] |
 
 
 def _write(
-    connection: duckdb.DuckDBPyConnection, path: Path, catalog: Catalog, facts: Mapping[str, Any], tell: Tell
+    connection: duckdb.DuckDBPyConnection, path: Path, catalog: Catalog, facts: Mapping[str, Any], tell: ReportProgress
 ) -> None:
-    """Beside its place first, readable by its owner only, and then moved, so that nobody ever sees a part of it."""
+    """Write a temporary file, readable by its owner only, and move it into place, so that no partial snapshot is ever visible."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     before = os.umask(0o077)
     try:
         connection.execute(f"ATTACH {string(str(new))} AS {DATA}")
         _fill(connection, catalog, facts["salt"], {}, tell)
-        check_steady(catalog, Standing(**facts["source"]))
+        check_steady(catalog, SourceFingerprint(**facts["source"]))
         connection.execute(f'CREATE TABLE {DATA}."$snapshot" AS SELECT ? AS facts', [json.dumps(facts)])
         connection.execute(f"DETACH {DATA}")
         new.chmod(0o600)
@@ -181,7 +184,7 @@ def _locked(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 
 def _digest(catalog: Catalog) -> str:
-    """What of the catalog a snapshot depends on: a change there needs a new snapshot, not a new data version."""
+    """The parts of the catalog that a snapshot depends on. A change needs a new snapshot, but not a new data version."""
     tables = [asdict(table) for table in catalog.tables.values()]
     tables += [
         {"graph": graph.name, "nodes": [graph.nodes, graph.key], "ends": graph.ends, "edges": asdict(graph.edges)}
@@ -193,7 +196,7 @@ def _digest(catalog: Catalog) -> str:
 
 
 def empty_tables(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    """The snapshot's tables without a row, to bind queries against before anything is charged."""
+    """Create the snapshot's tables without rows, to bind queries before anything is charged."""
     for database in (DATA, WORK):
         connection.execute(f"ATTACH ':memory:' AS {database}")
     for table in catalog.tables.values():
@@ -206,38 +209,42 @@ def empty_tables(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> Non
 
 
 def _fill(
-    connection: duckdb.DuckDBPyConnection, catalog: Catalog, secret: str, frames: Mapping[str, Any], tell: Tell
+    connection: duckdb.DuckDBPyConnection,
+    catalog: Catalog,
+    secret: str,
+    frames: Mapping[str, Any],
+    tell: ReportProgress,
 ) -> None:
     connection.execute("SET TimeZone = 'UTC'")  # so that the date of an instant is the same everywhere
     connection.execute(f"SET disabled_optimizers = '{UNSAFE_OPTIMIZERS}'")
     with attached(connection, catalog, frames):
-        door = Door(connection, catalog, frames)
+        door = SourceReader(connection, catalog, frames)
         # Who is listed decides who is there.
         for at, table in enumerate(sorted(catalog.tables.values(), key=lambda table: not table.lists_people), start=1):
             tell(table.name, at, len(catalog.tables))
-            with told_by_us(f"The source of {table.name}"):
+            with wrap_source_errors(f"The source of {table.name}"):
                 _copy(connection, door, table, secret)
         for graph in catalog.graphs.values():
-            with told_by_us(f"The source of {graph.edges.name}"):
+            with wrap_source_errors(f"The source of {graph.edges.name}"):
                 for statement in door.network(graph):
                     connection.execute(statement, {"salt": secret} if "$salt" in statement else None)
 
 
-def _copy(connection: duckdb.DuckDBPyConnection, door: Door, table: Table, secret: str) -> None:
+def _copy(connection: duckdb.DuckDBPyConnection, door: SourceReader, table: Table, secret: str) -> None:
     rows = door.public_rows(table) if table.is_public else door.ranked_rows(table)
     made = f"CREATE TABLE {DATA}.{quoted(table.name)} AS {rows}"
     connection.execute(made, {"salt": secret} if "$salt" in rows else None)
 
 
-class Door:
-    """Statements that read the source."""
+class SourceReader:
+    """Builds the statements that read the source."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
         self._catalog = catalog
         self._sources = {table.name: source_of(catalog, table, frames) for table in catalog.all_tables.values()}
         self._types = {}
         for name, source in self._sources.items():
-            with told_by_us(f"The source of {name}"):
+            with wrap_source_errors(f"The source of {name}"):
                 self._types[name] = types_of(connection, source)
             check_columns(catalog.all_tables[name], self._types[name])
 
@@ -247,7 +254,7 @@ class Door:
         return f"SELECT *, row_number() OVER (ORDER BY {order}) AS r FROM ({rows})"
 
     def ranked_rows(self, table: Table) -> str:
-        """Each person's rows by a salted hash of the whole row, ties by the row itself; the first of them are kept."""
+        """Rank each person's rows by a salted hash of the row, ties by the row itself; the first ones are kept."""
         names = [f"c{at}" for at, _ in _numbered(table)]
         steps = [
             f"CAST({_steps(at, column)} AS {_steps_type(column)}) AS s{at}"
@@ -267,12 +274,12 @@ class Door:
         return f"SELECT *{''.join(numbers)} FROM ({ranked})" if numbers else ranked
 
     def network(self, graph: Network) -> list[str]:
-        """What puts a network into the snapshot, after the table of its nodes."""
+        """Build the statements that copy a network, after the table of its nodes."""
         name = graph.edges.name
         return copied(self._catalog, graph, data=DATA, source=self._sources[name], types=self._types[name])
 
     def _listed(self, table: Table) -> str:
-        """Only rows of people whom the table of all people has, where there is one."""
+        """Keep only people in the table that lists all people, if there is one."""
         everybody = next((other for other in self._catalog.tables.values() if other.lists_people), None)
         if everybody is None or everybody is table:
             return ""
@@ -284,7 +291,7 @@ class Door:
         return f"SELECT {', '.join(parts)} FROM {self._sources[table.name]}"
 
     def _canonical(self, table: Table, rows: str, further: tuple[str, ...]) -> str:
-        """Cast rows made canonical, then clamped; who names the person has been read exactly already."""
+        """Make cast rows canonical, then clamp them. The columns that name the person were read exactly already."""
         own = None if table.unit is None or table.unit.path else table.own_column
         read = [
             f"{'o' if column.name == own else canonical_as_read(f'c{at}', column)} AS c{at}"
@@ -294,7 +301,7 @@ class Door:
         return f"SELECT {', '.join([*inside, *further])} FROM (SELECT {', '.join([*read, *further])} FROM ({rows}))"
 
     def owned(self, table: Table) -> str:
-        """The cast rows of a table, each with its owner; one copy for each person that a path of foreign keys reaches."""
+        """The cast rows of a table with their person; one copy for each person that a path of foreign keys reaches."""
         assert table.unit is not None  # noqa: S101  asked of protected tables only
         if (
             table.unit.is_row
@@ -306,14 +313,14 @@ class Door:
         return f"SELECT t1.*, t2.o FROM ({rows}) AS t1 JOIN ({self._people(table)}) AS t2 ON t1.k = t2.k"
 
     def _reference(self, table: Table) -> str:
-        """The column that leads towards the person, in the type of what it refers to."""
+        """The column on the path to the person, in the type of the column it refers to."""
         assert table.unit is not None  # noqa: S101
         step = table.unit.path[0]
         key = self._catalog.tables[step.table].columns[step.key]
         return exactly(table.columns[step.column], self._types[table.name], as_column=key)
 
     def _people(self, table: Table) -> str:
-        """Whom each value that a table's rows refer to belongs to: pairs `k`, `o`, each once."""
+        """Which person each referenced value belongs to: distinct pairs `k`, `o`."""
         assert table.unit is not None  # noqa: S101
         step = table.unit.path[0]
         following = self._catalog.tables[step.table]
@@ -341,7 +348,7 @@ def _owner_type(catalog: Catalog, table: Table) -> Type:
 
 
 def _unique(catalog: Catalog, table: Table) -> list[int]:
-    """The numbers of the columns that paths of other tables refer to."""
+    """Return the indexes of the columns that paths of other tables refer to."""
     units = [other.unit for other in catalog.tables.values() if other.unit is not None]
     keys = {step.key for unit in units for step in unit.path if step.table == table.name}
     return [at for at, column in _numbered(table) if column.name in keys]
@@ -358,5 +365,5 @@ def _steps_type(column: Column) -> str:
 
 
 def _content(at: int, column: Column) -> str:
-    """What of a value the hash of its row sees: whole steps where it has some."""
+    """The part of a value that enters the hash of its row: its grid step, if it has one."""
     return f"coalesce(CAST(s{at} AS VARCHAR), '\\N')" if column.is_bounded_number else content(f"c{at}", column.type)

@@ -1,4 +1,4 @@
-"""Where rows go that have no room in memory: a folder of each open snapshot's own, which only its owner can enter."""
+"""The folder to which DuckDB spills rows that do not fit in memory: one per open snapshot, accessible to its owner only."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 
 
 class Spill:
-    """A folder that is held until it is closed, or its process ends.
+    """A folder that exists until it is closed or its process ends.
 
-    Two snapshots that are open at once, an older and a newer one, would overwrite each other's files in one folder. What a process left that
-    was killed is removed by the next who opens the same snapshot.
+    Two snapshots that are open at once, an older and a newer one, would overwrite each other's files in one folder. Folders left
+    behind by a killed process are removed when the same snapshot is opened again.
     """
 
     def __init__(self, beside: Path | None) -> None:
-        """A folder beside a snapshot's file, or among the system's temporary ones for a snapshot in memory."""
+        """Create a folder beside the snapshot's file; in the system's temporary folder for a snapshot in memory."""
         if beside is None:
             self.path = Path(tempfile.mkdtemp(prefix="discreet-"))
             self._held = os.open(self.path, os.O_RDONLY)
@@ -34,7 +34,7 @@ class Spill:
             fcntl.flock(self._held, fcntl.LOCK_EX)
 
     def close(self) -> None:
-        """Remove the folder; nothing happens the second time."""
+        """Remove the folder. Calling it twice is harmless."""
         if self._held >= 0:
             shutil.rmtree(self.path, ignore_errors=True)
             os.close(self._held)

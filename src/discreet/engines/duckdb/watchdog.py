@@ -1,4 +1,4 @@
-"""One thread that looks at the clock for all queries: it interrupts what reads for too long, or was cancelled."""
+"""One thread that watches the time of all queries and interrupts those that take too long or were cancelled."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from dataclasses import dataclass
 import duckdb
 
 _AGAIN = 0.02
-"""Seconds between two interrupts of the same reading: the first may come before its statement has begun."""
+"""Seconds between two interrupts of the same read: the first may come before its statement has started."""
 _IDLE = 5.0
-"""Seconds after which a thread that has nothing to look at ends; the next reading starts another."""
+"""Seconds after which an idle thread ends; the next read starts another."""
 
 _ENDING = 10.0
-"""Seconds that what is being read has to end when nobody watches any more."""
+"""Seconds that reads get to end when the watchdog closes."""
 
 
 @dataclass(slots=True, eq=False)
 class Reading:
-    """Something that is being read, on its own cursor, until a time."""
+    """A read on its own cursor, with a deadline."""
 
     cursor: duckdb.DuckDBPyConnection
     query: threading.Event
     until: float
 
 
-class Watch:
-    """Whose time is up is interrupted until they stop; nobody else is."""
+class Watchdog:
+    """Interrupts reads whose deadline has passed, until they stop. Other reads are not disturbed."""
 
     def __init__(self, *, seconds: float) -> None:
         self._seconds = seconds
@@ -38,15 +38,15 @@ class Watch:
         self._change = threading.Condition()
         self._readings: set[Reading] = set()
         self._thread: threading.Thread | None = None
-        self._next_look = self._last_seen = 0.0
+        self._next_check = self._last_seen = 0.0
         self._is_closed = False
 
     @contextmanager
     def one_limit(self, query: threading.Event | None = None, *, sharing: int = 1) -> Iterator[float]:
-        """While it lasts, everything that this thread reads ends at one time, which is told: the limit is a query's, not a statement's.
+        """Give everything that this thread reads one deadline, and yield it: the limit is for a query, not for a statement.
 
-        `query` is what it reads for, that of the limit around this one unless said. Of `sharing` that read at the same time on the same
-        cores each may take so many times as long: the clock is the wall's, and others' load must end nobody's reading.
+        `query` is the event that cancels it (default: that of the enclosing limit). If `sharing` queries read at the same time on the
+        same cores, each may take that many times as long: the clock is the wall clock, and the load of others must not end a read.
         """
         outer, asked = self._until(), self.asked()
         until = outer if self._is_limited() else time.monotonic() + sharing * self._seconds
@@ -57,12 +57,12 @@ class Watch:
             self._shared.until, self._shared.asked = outer, asked
 
     def asked(self) -> threading.Event:
-        """What this thread reads for; something that nobody cancels where that was not said."""
+        """The event that cancels what this thread reads; one that is never set outside of a limit."""
         query: threading.Event | None = getattr(self._shared, "asked", None)
         return query or threading.Event()
 
     def is_over(self) -> bool:
-        """Whether this thread's time is up, or its query cancelled."""
+        """Whether this thread's deadline has passed or its query is cancelled."""
         return self.asked().is_set() or time.monotonic() > self._until()
 
     def _is_limited(self) -> bool:
@@ -74,7 +74,7 @@ class Watch:
 
     @contextmanager
     def reading(self, cursor: duckdb.DuckDBPyConnection, query: threading.Event) -> Iterator[Reading]:
-        """While it lasts, this cursor can be interrupted: by whoever asked, or by the clock."""
+        """Let this cursor be interrupted, by cancellation or by the deadline."""
         entry = Reading(cursor, query, self._until() if self._is_limited() else time.monotonic() + self._seconds)
         with self._change:
             self._readings.add(entry)
@@ -88,7 +88,7 @@ class Watch:
                     self._change.notify_all()
 
     def cancel(self, query: threading.Event) -> None:
-        """Nothing is read for this query any longer."""
+        """Stop every read of this query."""
         query.set()
         with self._change:
             for entry in self._readings:
@@ -96,16 +96,16 @@ class Watch:
                     entry.until = 0.0
                     self._wake(0.0)
 
-    def _wake(self, time_of_look: float) -> None:
+    def _wake(self, time_of_check: float) -> None:
         self._last_seen = time.monotonic()
         if self._thread is None:
-            self._thread = threading.Thread(target=self._look, name="discreet-watch", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="discreet-watch", daemon=True)
             self._thread.start()
-        elif time_of_look < self._next_look:
+        elif time_of_check < self._next_check:
             self._change.notify()
 
     def close(self) -> None:
-        """End what is being read, and the thread, if there is one."""
+        """End all reads, and the thread if it runs."""
         with self._change:
             self._is_closed = True
             for entry in self._readings:
@@ -113,15 +113,15 @@ class Watch:
             self._change.notify_all()
             self._change.wait_for(lambda: not self._readings, timeout=_ENDING)
 
-    def _look(self) -> None:
+    def _run(self) -> None:
         with self._change:
             while self._readings or not (self._is_closed or self._last_seen + _IDLE < time.monotonic()):
-                self._next_look = self._interrupt_late()
-                self._change.wait(self._next_look - time.monotonic())
+                self._next_check = self._interrupt_late()
+                self._change.wait(self._next_check - time.monotonic())
             self._thread = None
 
     def _interrupt_late(self) -> float:
-        """Interrupt whose time is up; when to look again."""
+        """Interrupt the reads whose deadline has passed; return when to check again."""
         now = time.monotonic()
         soonest = now + _IDLE
         for entry in self._readings:

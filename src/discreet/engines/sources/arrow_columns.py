@@ -48,8 +48,8 @@ def _without_invalid(part: Any) -> Any:
     wrong = list(_invalid(part, 0))
     if not wrong:
         return part
-    places = np.arange(len(part))
-    return part.take(pa.array(places, mask=np.isin(places, wrong)))
+    positions = np.arange(len(part))
+    return part.take(pa.array(positions, mask=np.isin(positions, wrong)))
 
 
 def _invalid(part: Any, start: int) -> Iterator[int]:

@@ -10,9 +10,9 @@ from typing import Any
 import duckdb
 
 from discreet.catalog import Catalog, Column, Table, Type
-from discreet.engines.duckdb.snapshot import Door
+from discreet.engines.duckdb.snapshot import SourceReader
 from discreet.engines.sources.cell_reading import canonical_as_read, cast, within_bounds
-from discreet.engines.sources.row_sources import attached, left_out_lines, source_of, told_by_us, types_of
+from discreet.engines.sources.row_sources import attached, left_out_lines, source_of, types_of, wrap_source_errors
 from discreet.engines.sqlgen.dialects.duckdb import literal, quoted
 
 _SHOWN = 5
@@ -59,7 +59,7 @@ class TableFit:
 
 def fits(catalog: Catalog) -> Iterator[TableFit]:
     """One table after another, each read a few times."""
-    with duckdb.connect(config={"memory_limit": catalog.memory}) as connection, told_by_us():
+    with duckdb.connect(config={"memory_limit": catalog.memory}) as connection, wrap_source_errors():
         connection.execute("SET TimeZone = 'UTC'")
         with attached(connection, catalog, {}):
             reading = _Reading(connection, catalog)
@@ -80,7 +80,7 @@ class _Reading:
             for name, table in there.items()
             if all(key in there[other].columns for other, key in _needed(table))
         }
-        self._door = Door(connection, replace(catalog, tables=self._readable), {})
+        self._door = SourceReader(connection, replace(catalog, tables=self._readable), {})
 
     def _with_what_is_there(self, table: Table) -> Table:
         columns = {name: about for name, about in table.columns.items() if name.lower() in self._types[table.name]}
@@ -126,7 +126,7 @@ class _Owners:
     most: int = 0
 
 
-def _owners(connection: duckdb.DuckDBPyConnection, table: Table, door: Door) -> _Owners:
+def _owners(connection: duckdb.DuckDBPyConnection, table: Table, door: SourceReader) -> _Owners:
     """Rows of nobody, people, rows beyond what is kept of a person, and the most that somebody has."""
     if table.is_public:
         return _Owners()

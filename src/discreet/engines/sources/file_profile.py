@@ -15,7 +15,7 @@ import duckdb
 
 from discreet.catalog import Type
 from discreet.catalog.person_columns import SeenColumn, SeenTable
-from discreet.engines.sources.row_sources import DATABASES, READABLE, nearest_type, read_file, told_by_us
+from discreet.engines.sources.row_sources import DATABASES, READABLE, nearest_type, read_file, wrap_source_errors
 from discreet.engines.sqlgen.dialects.duckdb import quoted, string
 from discreet.errors import BadCatalog
 
@@ -35,47 +35,47 @@ _IN_UTC = "times with a zone are stored in UTC"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SourceProfile:
     """Where tables are, as `[source] path` says it, and what they look like."""
 
     source: str
     tables: tuple[SeenTable, ...]
 
 
-def look_at(places: Sequence[Path], *, rows: int, beside: Path) -> Seen:
+def profile_files(paths: Sequence[Path], *, rows: int, beside: Path) -> SourceProfile:
     """The tables of files, of a folder or of a DuckDB file; the first `rows` rows of each are looked at. Paths count from `beside`."""
     with duckdb.connect() as connection:
-        if len(places) == 1 and places[0].suffix in DATABASES and places[0].is_file():
-            with told_by_us(places[0].name):
-                return _database(connection, places[0], rows=rows, beside=beside)
-        files = [file for place in places for file in _files(place)]
+        if len(paths) == 1 and paths[0].suffix in DATABASES and paths[0].is_file():
+            with wrap_source_errors(paths[0].name):
+                return _database(connection, paths[0], rows=rows, beside=beside)
+        files = [file for path in paths for file in _files(path)]
         folder = files[0].parent
         tables: dict[str, SeenTable] = {}
         for file in files:
             name = _table_name(file, tables)
             is_plain = file.parent == folder and name == file.stem and name not in tables
-            with told_by_us(file.name):
+            with wrap_source_errors(file.name):
                 columns = _columns(connection, read_file(file), rows=rows, is_text=file.suffix.lower() != ".parquet")
             tables[name] = SeenTable(name=name, columns=columns, path="" if is_plain else _relative(file, beside))
-        return Seen(_relative(folder, beside), tuple(tables.values()))
+        return SourceProfile(_relative(folder, beside), tuple(tables.values()))
 
 
-def _database(connection: duckdb.DuckDBPyConnection, place: Path, *, rows: int, beside: Path) -> Seen:
-    connection.execute(f"ATTACH {string(str(place))} AS source (READ_ONLY)")
+def _database(connection: duckdb.DuckDBPyConnection, path: Path, *, rows: int, beside: Path) -> SourceProfile:
+    connection.execute(f"ATTACH {string(str(path))} AS source (READ_ONLY)")
     names = connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'source' ORDER BY 1")
     tables = [
         SeenTable(name=name, columns=_columns(connection, f"source.{quoted(name)} AS s", rows=rows, is_text=False))
         for (name,) in names.fetchall()
     ]
-    return Seen(_relative(place, beside), tuple(tables))
+    return SourceProfile(_relative(path, beside), tuple(tables))
 
 
-def _files(place: Path) -> list[Path]:
-    inside = sorted(place.iterdir()) if place.is_dir() else [place]
+def _files(path: Path) -> list[Path]:
+    inside = sorted(path.iterdir()) if path.is_dir() else [path]
     known = [file for file in inside if file.is_file() and file.suffix.lower() in READABLE]
     if not known:
         raise BadCatalog(
-            f"There is no DuckDB, Parquet or CSV file at {place.name or place}.",
+            f"There is no DuckDB, Parquet or CSV file at {path.name or path}.",
             next_step="Give files, or a folder that holds some.",
         )
     return known

@@ -16,7 +16,7 @@ from discreet.catalog import EACH_ROW, Catalog, Column, Table, Type
 from discreet.engines.sources.cell_reading import INTEGERS
 from discreet.engines.sources.csv_files import read_csv
 from discreet.engines.sources.data_frames import as_arrow
-from discreet.engines.sources.scratch_database import glance
+from discreet.engines.sources.scratch_database import scratch_connection
 from discreet.engines.sqlgen.dialects.duckdb import quoted, string
 from discreet.errors import BadCatalog, BadInput
 
@@ -106,9 +106,9 @@ def with_public_columns(catalog: Catalog, frames: Mapping[str, Any] | None = Non
     if not unknown:
         return catalog
     tables = dict(catalog.tables)
-    with glance() as connection, told_by_us(), attached(connection, catalog, frames or {}):
+    with scratch_connection() as connection, wrap_source_errors(), attached(connection, catalog, frames or {}):
         for table in unknown:
-            with told_by_us(f"The source of {table.name}"):
+            with wrap_source_errors(f"The source of {table.name}"):
                 types = _schema(connection, source_of(catalog, table, frames or {}))
             columns = {name: Column(name=name, type=kind) for name, kind in types.items() if "$" not in name}
             tables[table.name] = replace(table, columns=columns)
@@ -116,7 +116,7 @@ def with_public_columns(catalog: Catalog, frames: Mapping[str, Any] | None = Non
 
 
 @contextmanager
-def told_by_us(what: str = "The source") -> Iterator[None]:
+def wrap_source_errors(what: str = "The source") -> Iterator[None]:
     """An error of the engine quotes what it read; ours does not."""
     try:
         yield

@@ -14,7 +14,7 @@ _SMALL: dict[str, str | bool | int | float | list[str]] = {"threads": 1, "enable
 
 
 @contextmanager
-def glance() -> Iterator[duckdb.DuckDBPyConnection]:
+def scratch_connection() -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to an empty database in memory. Whoever attaches a file to it detaches it; what is registered goes with it.
 
     The database stays for the next one of this thread.

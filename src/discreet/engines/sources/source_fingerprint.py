@@ -17,7 +17,7 @@ _LOGS = (".wal", "-wal")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SourceFingerprint:
     """What is known of the files of a source, as hashes that show nothing of it."""
 
     place: str
@@ -28,28 +28,28 @@ class Standing:
     """The same without the names of the tables, in the catalog's order: a part of the header that nothing else reads."""
 
 
-def place_of(catalog: Catalog) -> str:
+def location_of(catalog: Catalog) -> str:
     """Where the files of a source are and when they changed. Their own times can be set back; that of the last change cannot."""
-    with _told_by_us():
+    with _wrap_source_errors():
         return _hash_of(f"{name}\0{file.resolve()}\0{_seen(file)}" for name, file in _all_files(catalog))
 
 
-def standing_of(catalog: Catalog, known: Standing | None = None) -> Standing:
+def standing_of(catalog: Catalog, known: SourceFingerprint | None = None) -> SourceFingerprint:
     """How a source stands; nothing is read of files that are where `known` says, and as they were."""
-    place = place_of(catalog)
+    place = location_of(catalog)
     if known is not None and known.place == place:
         return known
-    with _told_by_us():
+    with _wrap_source_errors():
         contents = [(name, _content(file)) for name, file in _all_files(catalog)]
     named = sorted(f"{name}\0{content}" for name, content in contents)
-    standing = Standing(place, _hash_of(named), _hash_of(content for _, content in contents))
+    standing = SourceFingerprint(place, _hash_of(named), _hash_of(content for _, content in contents))
     check_steady(catalog, standing)
     return standing
 
 
-def check_steady(catalog: Catalog, standing: Standing) -> None:
+def check_steady(catalog: Catalog, standing: SourceFingerprint) -> None:
     """Refuse a source that does not stand any more as it did when somebody began to read it."""
-    if place_of(catalog) != standing.place:
+    if location_of(catalog) != standing.place:
         raise _unsteady()
 
 
@@ -60,7 +60,7 @@ def _unsteady() -> SourceUnsteady:
 
 
 @contextmanager
-def _told_by_us() -> Iterator[None]:
+def _wrap_source_errors() -> Iterator[None]:
     """A file that is gone went away meanwhile: it was there when its name was looked up."""
     try:
         yield

@@ -66,14 +66,18 @@ class Cut:
         listed = [value for value in values if value is not None]
         first = listed[0] if listed else None
         if kind is Type.INTEGER and isinstance(first, int) and listed == list(range(first, first + len(listed))):
-            place = f"{name} - {dialect.integer(first)}"
+            position = f"{name} - {dialect.integer(first)}"
         else:
             self.values[f"d{index}"] = listed
-            place = f"list_position(CAST($d{index} AS {dialect.TYPES[kind]}[]), {name}) - 1"
+            position = f"list_position(CAST($d{index} AS {dialect.TYPES[kind]}[]), {name}) - 1"
         if None not in values:
-            return place
+            return position
         null = values.index(None)
-        moved = f"(CASE WHEN {place} >= {null} THEN {place} + 1 ELSE {place} END)" if null < len(listed) else place
+        moved = (
+            f"(CASE WHEN {position} >= {null} THEN {position} + 1 ELSE {position} END)"
+            if null < len(listed)
+            else position
+        )
         return f"(CASE WHEN {name} IS NULL THEN {null} ELSE {moved} END)"
 
     def _in_first_groups(self, rows: str, declared: str, position: str, groups: int, rows_per_group: int) -> str:

@@ -20,7 +20,7 @@ from discreet.engines.sqlgen.dialects import duckdb as dialect
 from discreet.engines.sqlgen.render import Prepared, Renderer, checked, ids
 
 _SMALL = 2**62
-_PLACES = 64
+_MOST_POSITIONS = 64
 """Declared texts, at most, that are grouped by their places."""
 
 
@@ -100,22 +100,22 @@ class _Rows:
 
     def _key(self, index: int, key: Key) -> str:
         name, kind = self._levels.name(key.expression), key.expression.properties.type
-        if self._has_places(key):
-            return f"{dialect.place_among(name, [str(value) for value in key.values or ()])} AS k{index}"
+        if self._groups_by_position(key):
+            return f"{dialect.position_among(name, [str(value) for value in key.values or ()])} AS k{index}"
         return f"{dialect.canonical(name, kind)} AS k{index}"
 
-    def _has_places(self, key: Key) -> bool:
+    def _groups_by_position(self, key: Key) -> bool:
         """Whether a key is grouped by its place among the declared texts: people are counted faster by that. Nothing that is not declared
         may then be told from what is missing.
         """
         values = key.values or ()
-        if not 0 < len(values) <= _PLACES or len(set(values)) < len(values) or None in values:
+        if not 0 < len(values) <= _MOST_POSITIONS or len(set(values)) < len(values) or None in values:
             return False
         counts_people = any(measure.kind is Kind.PEOPLE for measure in self._query.measures)
         return counts_people and not self._query.drops_undeclared and key.expression.properties.type is Type.TEXT
 
     def _shown(self, index: int) -> str:
-        return f"CAST(k{index} AS VARCHAR)" if self._has_places(self._query.keys[index]) else f"k{index}"
+        return f"CAST(k{index} AS VARCHAR)" if self._groups_by_position(self._query.keys[index]) else f"k{index}"
 
     def _operand(self, text: str, letter: str = "x") -> str:
         """The name of something that is computed for each row, once however many measures look at it."""

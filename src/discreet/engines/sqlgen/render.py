@@ -39,10 +39,10 @@ class Prepared:
 
 def prepared(relation: Relation, keys: Iterable[int]) -> Prepared:
     """A public relation, to be computed alone and in a total order before a protected row is read."""
-    places = tuple(sorted(set(keys)))
-    window = window_clause.window([f"c{at + 1}" for at in places], window_clause.by(ids(relation)))
+    positions = tuple(sorted(set(keys)))
+    window = window_clause.window([f"c{at + 1}" for at in positions], window_clause.by(ids(relation)))
     rows = Renderer().relation(relation)
-    return Prepared(checked(f"SELECT *, row_number() OVER ({window}) AS nth FROM ({rows})"), places)
+    return Prepared(checked(f"SELECT *, row_number() OVER ({window}) AS nth FROM ({rows})"), positions)
 
 
 def checked(statement: str) -> str:
@@ -170,8 +170,8 @@ class Renderer:
         if mark.on is not None:
             conditions.append(Sides(width=len(mark.rows.columns), names=names, levels=sides).text(mark.on))
         closed = _is_heavy_between(mark, mark.rows, mark.others, mark.on)
-        places = [at for _, key in mark.keys for at in _places(key)]
-        others = self._side(mark.others, places, sides[1], meets=mark.rows, closed=closed)
+        positions = [at for _, key in mark.keys for at in _places(key)]
+        others = self._side(mark.others, positions, sides[1], meets=mark.rows, closed=closed)
         plain = [name for name in kept if name != shown]
         rows = sides[0].source(f"({self.relation(mark.rows, {*plain, *sides[0].used})})")
         found = f"EXISTS (SELECT 1 FROM {others} AS {names[1]} WHERE {_every(conditions)}) AS {shown}"
@@ -257,7 +257,7 @@ class Renderer:
                 inner += raw
             else:
                 value = next(self._values)
-                inner.append(f"{window_clause.place(window, levels)}{text} AS {value}")
+                inner.append(f"{window_clause.row_function(window, levels)}{text} AS {value}")
             outer.append(f"{value} AS c{at}")
         plain = [name for name in columns(rows) if name in kept]
         source = levels.source(f"({self.relation(rows, {*plain, *levels.used})})")

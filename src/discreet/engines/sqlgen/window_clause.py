@@ -33,7 +33,7 @@ def rows_of(asked: Window, rows: Relation, levels: Levels, ids: Sequence[str]) -
     return " ".join(part for part in (brackets, _frame(asked)) if part)
 
 
-def place(asked: Window, levels: Levels) -> str:
+def row_function(asked: Window, levels: Levels) -> str:
     """The function of a window that is no aggregate."""
     value = "" if asked.value is None else levels.name(asked.value)
     match asked.operation:
@@ -57,9 +57,9 @@ def _frame(asked: Window) -> str:
 
 
 def _end(frame: Frame, *, start: bool) -> str:
-    place_of_end = frame.start if start else frame.end
-    if place_of_end is None:
+    bound = frame.start if start else frame.end
+    if bound is None:
         return "UNBOUNDED PRECEDING" if start else "UNBOUNDED FOLLOWING"
-    if place_of_end == 0:
+    if bound == 0:
         return "CURRENT ROW"
-    return f"{abs(place_of_end)} {'PRECEDING' if place_of_end < 0 else 'FOLLOWING'}"
+    return f"{abs(bound)} {'PRECEDING' if bound < 0 else 'FOLLOWING'}"

@@ -59,13 +59,13 @@ class CodedArray:
     def _divided(self, partition: Partition, columns: tuple[int, ...], label: int) -> list[Counts]:
         part, parts, labels = parts_of_arrays(partition, self._codes), 2 ** len(partition), self._sizes[label]
         wanted = [(parts, self._sizes[at], labels) for at in columns]
-        places = [
+        positions = [
             np.ravel_multi_index((part, self._codes[:, at], self._codes[:, label]), shape)
             for at, shape in zip(columns, wanted, strict=True)
         ]
         return [
-            np.bincount(place, minlength=math.prod(shape)).reshape(shape)
-            for place, shape in zip(places, wanted, strict=True)
+            np.bincount(position, minlength=math.prod(shape)).reshape(shape)
+            for position, shape in zip(positions, wanted, strict=True)
         ]
 
     def _winners(self, scores: Sequence[Score], label: int) -> Counts:

@@ -38,9 +38,9 @@ class CodedRows:
     def parted(self, statement: Statement, sizes: tuple[int, ...]) -> PartedTables:
         """The same, and of a part of the rows and of the others: a row is held out by its place, whatever it holds."""
         name = self._coded(statement, sizes)
-        place = f"hash(rowid) % {_HELD_OUT}"
-        known = self._kept(f"SELECT * FROM {name} WHERE {place} <> 0", {}, kind="VIEW")
-        held_out = self._kept(f"SELECT * FROM {name} WHERE {place} = 0", {}, kind="VIEW")
+        position = f"hash(rowid) % {_HELD_OUT}"
+        known = self._kept(f"SELECT * FROM {name} WHERE {position} <> 0", {}, kind="VIEW")
+        held_out = self._kept(f"SELECT * FROM {name} WHERE {position} = 0", {}, kind="VIEW")
         return PartedTables(*(self._tables(each, sizes) for each in (name, known, held_out)))
 
     def _coded(self, statement: Statement, sizes: tuple[int, ...]) -> str:

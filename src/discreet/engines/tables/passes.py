@@ -16,18 +16,18 @@ class PassText:
     def __init__(self) -> None:
         self.values: dict[str, list[int]] = {}
 
-    def _entry(self, entries: Sequence[int], place: str) -> str:
+    def _entry(self, entries: Sequence[int], position: str) -> str:
         name = f"e{len(self.values)}"
         self.values[name] = list(entries)
-        return f"CAST(${name} AS BIGINT[])[{place} + 1]"
+        return f"CAST(${name} AS BIGINT[])[{position} + 1]"
 
     def _score(self, score: Score) -> str:
         parts = [self._entry(entries, f"CAST(c{at} AS BIGINT)") for at, entries in score.entries.items()]
         return " + ".join([f"CAST({score.constant} AS BIGINT)", *parts])
 
     def _on_curve(self, curve: Curve, score: str) -> str:
-        place = f"(greatest(0, least({_last(curve)}, {score} + {curve.offset})) >> {curve.shift})"
-        return self._entry(curve.entries, place)
+        position = f"(greatest(0, least({_last(curve)}, {score} + {curve.offset})) >> {curve.shift})"
+        return self._entry(curve.entries, position)
 
     def rows(self, residuals: Residuals, table: str, columns: Sequence[int]) -> str:
         """A SELECT of some columns, and of each number as `r0`, `r1`, …"""
@@ -47,8 +47,8 @@ class PassText:
             else:
                 values = [self._on_curve(curve, value) for value in values]
         if residuals.label is not None:
-            place = f"CAST(c{residuals.label} AS BIGINT)"
-            values = [f"{value} - {self._entry(residuals.labels[k], place)}" for k, value in enumerate(values)]
+            position = f"CAST(c{residuals.label} AS BIGINT)"
+            values = [f"{value} - {self._entry(residuals.labels[k], position)}" for k, value in enumerate(values)]
         parts = [*kept, *(f"{value} AS r{k}" for k, value in enumerate(values))]
         return f"SELECT {', '.join(parts)} FROM ({source})"
 
@@ -107,8 +107,8 @@ def _score_of(score: Score, codes: Integers) -> Integers:
 
 
 def _on_curve(curve: Curve, scores: Integers) -> Any:
-    places = np.clip(scores + curve.offset, 0, _last(curve)) >> curve.shift
-    return np.array(curve.entries, np.int64)[places]
+    positions = np.clip(scores + curve.offset, 0, _last(curve)) >> curve.shift
+    return np.array(curve.entries, np.int64)[positions]
 
 
 def _last(curve: Curve) -> int:

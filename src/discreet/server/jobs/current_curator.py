@@ -26,7 +26,7 @@ from anyio.to_thread import run_sync
 from discreet.api.local import Curator
 from discreet.api.opening import successor
 from discreet.catalog import Catalog, load_catalog
-from discreet.engines import place_of
+from discreet.engines import location_of
 from discreet.errors import BadCatalog, BadInput, DiscreetError
 from discreet.server.http.error_responses import refusal_facts
 
@@ -266,7 +266,7 @@ def _check_fixed(served: Catalog, newer: Catalog) -> None:
 def _source_of(catalog: Catalog) -> str:
     """Where the source is and when it changed; empty where a file of it is missing."""
     with suppress(DiscreetError, OSError):
-        return place_of(catalog)
+        return location_of(catalog)
     return ""
 
 

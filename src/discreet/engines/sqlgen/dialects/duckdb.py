@@ -168,7 +168,7 @@ def nearest_double(name: str) -> str:
 # Canonical values, and a text of each
 
 
-def place_among(name: str, values: Sequence[str]) -> str:
+def position_among(name: str, values: Sequence[str]) -> str:
     """A text as its place among these, one byte long and in their order; NULL for any other."""
     return f"TRY_CAST({name} AS ENUM({', '.join(map(string, values))}))"
 
