@@ -24,6 +24,7 @@ from discreet.api.requests.releases import PublishRequest, ReleaseRequest, Relea
 from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.api.requests.tabulate import TabulateRequest
 from discreet.api.requests.watch import WatchRequest
+from discreet.api.stored_releases import stored_release
 from discreet.core.json_codec import from_json
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
@@ -168,7 +169,7 @@ def _tables(caller: Caller, request: TabulateRequest) -> RunRelease:
 
 
 def _release(caller: Caller, request: ReleaseRequest) -> RunRelease:
-    return RunRelease.of_its_kind(**caller.saved(request.http_method, address_of(request)))
+    return stored_release(**caller.saved(request.http_method, address_of(request)))
 
 
 def _published(caller: Caller, request: PublishRequest) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from discreet.api.context import Context
 from discreet.api.requests.compare import ComparePairRequest, ComparePriceRequest, CompareRequest
+from discreet.api.stored_releases import stored_release
 from discreet.comparing.column_comparison import overlay, pair_of
 from discreet.comparing.counted_rows import CountedRows, synthetic_rows
 from discreet.comparing.distances import distances
@@ -20,7 +21,7 @@ from discreet.core.exact import Number, read_epsilon
 from discreet.errors import BadInput, DiscreetError, EngineFailure, Forbidden
 from discreet.measurement.domain import Bin, Column, domain_to_json
 from discreet.measurement.run_budget import budget_of
-from discreet.measurement.run_release import RunRelease, pure_epsilon
+from discreet.measurement.run_release import pure_epsilon
 from discreet.measurement.runs import Basis, domain_of, source_in
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.noise import SYSTEM_BITS
@@ -109,7 +110,7 @@ def _record(request: CompareRequest, what: str, context: Context) -> None:
 def _comparable(request: CompareRequest, context: Context) -> _Comparable:
     """A release and its rows, or a refusal. Nothing is read."""
     stored, label = context.ledger.named_run(request.name, analyst=request.given_by)
-    release = RunRelease.of_its_kind(stored, name=request.name)
+    release = stored_release(stored, name=request.name)
     if not isinstance(release, SyntheticRelease):
         raise BadInput("Only synthetic data is compared with rows.", next_step="Compare another release.")
     source = source_in(label)

@@ -6,6 +6,7 @@ from typing import Any
 
 from discreet.api.context import Context
 from discreet.api.requests.releases import PublishRequest, ReleaseRequest, ReleasesRequest
+from discreet.api.stored_releases import stored_release
 from discreet.errors import Forbidden
 from discreet.measurement.run_release import RunRelease
 
@@ -24,4 +25,4 @@ def run(request: ReleasesRequest | ReleaseRequest | PublishRequest, context: Con
 
 def load_release(name: str, context: Context) -> RunRelease:
     """A release by its name. Nothing is spent."""
-    return RunRelease.of_its_kind(context.ledger.named_answer(name, analyst=context.analyst), name=name)
+    return stored_release(context.ledger.named_answer(name, analyst=context.analyst), name=name)

@@ -13,6 +13,7 @@ from discreet.api.requests.evaluate import EvaluateRequest
 from discreet.api.requests.learn import LearnRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.api.requests.tabulate import TabulateRequest
+from discreet.api.stored_releases import stored_release
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, TooLarge
 from discreet.measurement.release_files import MEDIA_TYPE
@@ -75,7 +76,7 @@ def publish(name: str, request: Request, analyst: str | None = None) -> None:
 @routes.get("/published/{name}")
 def find_published(name: str, request: Request) -> Response:
     """A release that the owner has published, for everybody: what it was made of; with `Accept: application/vnd.discreet.release`, the release itself."""
-    release = RunRelease.of_its_kind(service_of(request).curator.ledger.published_answer(name), name=name)
+    release = stored_release(service_of(request).curator.ledger.published_answer(name), name=name)
     if MEDIA_TYPE in request.headers.get("accept", ""):
         return sent(request, MEDIA_TYPE, [release.as_bytes()])
     return document(request, release.facts)
