@@ -147,7 +147,7 @@ def _alike(value: Any) -> Any:
 
 def _is_noted(sql: str, notes: tuple[str, ...]) -> bool:
     """What we read otherwise, and say so: public rows that belong to nobody, NOT IN with NULLs, and an IN that is shown, never NULL."""
-    said = any("meet nobody" in note or "NOT EXISTS" in note for note in notes)
+    said = any("without a matching protected row" in note or "NOT EXISTS" in note for note in notes)
     return said or "IN (SELECT" in sql.split(" FROM ", maxsplit=1)[0]
 
 

@@ -125,7 +125,7 @@ def test_a_price_that_is_taken_is_large_enough_to_the_last_look(budget, price, m
 
 def test_a_last_day_that_has_none_after_it_is_refused_by_name():
     column = 'columns.sex = { type = "date", lower = 1900-01-01, upper = 9999-12-31 }'
-    with a_curator(column) as curator, pytest.raises(BadInput, match="last day"):
+    with a_curator(column) as curator, pytest.raises(BadInput, match="The last bin"):
         curator.synthesize("SELECT sex FROM t", rho=0.1, workload=1)
 
 

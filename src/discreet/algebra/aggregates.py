@@ -38,7 +38,7 @@ def check_distinct(count: int) -> None:
     """Refuse more COUNT(DISTINCT), of people or of values, than one group may have."""
     if count > MOST_DISTINCT:
         raise TooLarge(
-            f"There are {count} COUNT(DISTINCT) in one SELECT.", next_step=f"Ask for at most {MOST_DISTINCT} at once."
+            f"One SELECT contains {count} COUNT(DISTINCT …).", next_step=f"Use at most {MOST_DISTINCT} in one SELECT."
         )
 
 
@@ -64,7 +64,8 @@ class Aggregate:
             or (summed and kind not in (Type.INTEGER, Type.REAL))
         ):
             raise NotAllowed(
-                "An aggregate does not take values of this type.", next_step="Sum numbers; count anything."
+                "This aggregate does not accept values of this type.",
+                next_step="Use SUM and AVG for numbers, BOOL_OR and BOOL_AND for BOOLEANs, COUNT for anything.",
             )
         if (self.steps is not None) != (summed and kind is Type.REAL):
             message = "reals, and only reals, are summed on a grid"
@@ -181,13 +182,19 @@ class Window:
             message = "a window has a value exactly where it shows another row's"
             raise ValueError(message)
         if self.operation is RowFunction.NTILE and not 1 <= self.offset <= MOST_TILES:
-            raise NotAllowed("NTILE takes a whole number from 1 to 1,000.", next_step="Write NTILE(4).")
+            raise NotAllowed("NTILE needs a whole number from 1 to 1,000.", next_step="Write NTILE(4).")
         if self.operation in (RowFunction.LAG, RowFunction.LEAD) and not 0 <= self.offset <= MOST_TILES:
-            raise NotAllowed("LAG and LEAD take a small whole number.", next_step="Write LAG(x) or LAG(x, 2).")
+            raise NotAllowed(
+                "The offset of LAG and LEAD must be a whole number from 0 to 1,000.",
+                next_step="Write LAG(x) or LAG(x, 2).",
+            )
         if self.frame is not None and not isinstance(self.operation, Aggregate):
-            raise NotAllowed("Only aggregates take a frame.", next_step="Leave the frame out.")
+            raise NotAllowed("A window frame is supported only for aggregates.", next_step="Remove the frame.")
         if isinstance(self.operation, Aggregate) and self.operation.fold is Fold.DISTINCT:
-            raise NotAllowed("COUNT(DISTINCT) cannot be taken over a window.", next_step="Group by the person instead.")
+            raise NotAllowed(
+                "COUNT(DISTINCT …) is not supported as a window function.",
+                next_step="Use COUNT(DISTINCT …) with GROUP BY the person's id instead.",
+            )
 
     @property
     def parts(self) -> Iterator[Expression]:

@@ -43,7 +43,8 @@ class Literal:
     def __post_init__(self) -> None:
         if self.value is not None and not _is_canonical(self.type, self.value):
             raise NotAllowed(
-                "A constant is out of range.", next_step="Write a smaller number, or a date in years 1 to 9999."
+                "A constant in the query is out of range.",
+                next_step="Use a number of at most 64 bits (or 2^100 in magnitude, if decimal), or a date in the years 1 to 9999.",
             )
         object.__setattr__(self, "properties", _literal_properties(self.type, self.value))
 
@@ -61,7 +62,10 @@ class Call:
     def __post_init__(self) -> None:
         calls, depth = 1 + sum(arg.calls for arg in self.args), 1 + max((arg.depth for arg in self.args), default=0)
         if calls > MOST_CALLS or depth > DEEPEST:
-            raise TooLarge("An expression is too long or nested too deeply.", next_step="Say it in fewer steps.")
+            raise TooLarge(
+                "An expression is too long or nested too deeply.",
+                next_step="Use fewer function calls in one expression.",
+            )
         object.__setattr__(self, "calls", calls)
         object.__setattr__(self, "depth", depth)
         object.__setattr__(self, "properties", _call_properties(self.function, self.args))
@@ -162,11 +166,11 @@ def _call_properties(made: Function, args: tuple[Expression, ...]) -> ValuePrope
     result = made.signature.result([fact.type for fact in properties])
     if result is None:
         raise NotAllowed(
-            f"{made.spelled[0]} does not take values of these types.", next_step=f"It is used as {made.signature.says}."
+            f"{made.spelled[0]} does not accept arguments of these types.", next_step=f"Write {made.signature.says}."
         )
     refusal = made.accepts(args) if made.accepts is not None else None
     if refusal is not None:
-        raise NotAllowed(refusal, next_step="See the list of functions in the documentation of SQL.")
+        raise NotAllowed(refusal, next_step="See the list of functions in the SQL reference.")
     nullable = made.nulls is Nulls.MAYBE or (made.nulls is Nulls.IF_ANY and any(fact.nullable for fact in properties))
     derived = made.properties(properties, result)
     return replace(

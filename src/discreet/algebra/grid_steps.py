@@ -41,7 +41,7 @@ def steps_for(properties: ValueProperties, stored: Fraction | None = None, *, na
         return Steps(Fraction(1), 0, 1)
     if properties.type is Type.TIMESTAMP:
         raise NotAllowed(
-            "Timestamps are neither added up nor ordered across people.",
+            "SUM, AVG, MIN, MAX and quantiles of timestamps are not supported.",
             next_step="Take it of CAST(t AS DATE), of EXTRACT(hour FROM t), or of DATE_DIFF('minute', TIMESTAMP '2024-01-01 00:00:00', t).",
         )
     if properties.type is Type.TEXT or low is None or high is None or max(abs(low), abs(high)) > _FURTHEST_END:
@@ -54,8 +54,8 @@ def steps_for(properties: ValueProperties, stored: Fraction | None = None, *, na
     first, last = nearest(low / step), nearest(high / step)
     if max(abs(first), abs(last)) > LARGEST_STEP:
         raise TooLarge(
-            "What is summed lies too far from zero for the distance between its bounds.",
-            next_step="Subtract a public number from it first.",
+            "The values are too far from zero compared with the distance between their bounds.",
+            next_step="Subtract a constant first, for example SUM(x - 1000000).",
         )
     return Steps(step, first, last)
 
@@ -64,9 +64,9 @@ def _unbounded(name: str | None) -> NeedsBounds:
     if name is not None:
         return NeedsBounds(
             f"The column {name} has no bounds.",
-            next_step="Ask the owner to declare lower and upper for it, or write LEAST(GREATEST(x, 0), 100).",
+            next_step="Clamp it in the query, for example LEAST(GREATEST({name}, 0), 100), or ask the data owner to declare bounds.",
         )
     return NeedsBounds(
-        "The bounds of what is summed do not follow from the catalog.",
-        next_step="Sum bounded columns, or clamp what you sum: LEAST(GREATEST(x, 0), 100).",
+        "The bounds of this expression cannot be derived from the catalog.",
+        next_step="Use columns with declared bounds, or clamp the expression: LEAST(GREATEST(x, 0), 100).",
     )

@@ -34,15 +34,18 @@ def check_keys(left: Relation, right: Relation, keys: Sequence[tuple[Expression,
         check_reads(left, ours)
         check_reads(right, theirs)
         if ours.properties.type is not theirs.properties.type:
-            raise NotAllowed("The types of the question do not fit together.", next_step="Compare like with like.")
+            raise NotAllowed(
+                "Values of different types are compared or combined.",
+                next_step="Join on columns of the same type, or CAST one of them.",
+            )
 
 
 def check_same_people(*relations: Relation) -> None:
     """Owners are compared only where equal ones are one person: the numbers of rows of a table mean nothing elsewhere."""
     if len({relation.shape.row_people for relation in relations if relation.shape.person is not None}) > 1:
         raise JoinsPeople(
-            "These tables have no people in common: in one of them each row is a person, without an id.",
-            next_step="Ask about one table at a time, or name the person of both by a column in the catalog.",
+            "These tables cannot be matched by person: in one of them, each row is a person without an id.",
+            next_step="Query one table at a time, or ask the data owner to declare an id column for both.",
         )
 
 

@@ -61,18 +61,24 @@ class Shape:
             raise ValueError(message)
         if self.nodes > MOST_NODES or self.depth > DEEPEST:
             raise TooLarge(
-                "The question grows too long when its parts are put together.",
-                next_step="Use fewer references to one part.",
+                "The query becomes too large when its WITH names are expanded.",
+                next_step="Refer to each WITH name fewer times.",
             )
         if self.most_rows > MOST_ROWS:
-            raise TooLarge("One person could have too many rows.", next_step="Join on a key with fewer repeats.")
+            raise TooLarge(
+                "After the joins, one person could have more than a million rows.",
+                next_step="Join on a column with fewer repeated values.",
+            )
         if self.fan_out > MOST_FAN_OUT or self.copies > MOST_COPIES:
             raise TooLarge(
-                "One row could meet, or become, too many rows.",
-                next_step="Join on keys with fewer repeats, and use fewer references to one part.",
+                "In this query's joins, one row could match too many rows.",
+                next_step="Join on columns with fewer repeated values, or use fewer joins.",
             )
         if self.person is None and self.size > MOST_PUBLIC_ROWS:
-            raise TooLarge("A join of public tables would be too large.", next_step="Join them on a key.")
+            raise TooLarge(
+                "The join of public tables would be too large.",
+                next_step="Add a condition to the join, such as ON a.x = b.x.",
+            )
 
 
 def hull(several: Sequence[ValueProperties]) -> ValueProperties:

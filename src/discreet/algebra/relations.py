@@ -90,7 +90,7 @@ class Keep(_Relation):
     def __post_init__(self) -> None:
         check_reads(self.rows, self.condition)
         if self.condition.properties.type is not Type.BOOLEAN:
-            raise NotAllowed("A condition must be true or false.", next_step="Compare something: x > 0.")
+            raise NotAllowed("A condition must be a BOOLEAN.", next_step="Write a comparison, for example x > 0.")
         inner = self.rows.shape
         numbered = [n for n in map(most_by_number, conjuncts(self.condition)) if n is not None]
         most = min([inner.most_rows, *numbered])
@@ -194,15 +194,17 @@ class Join(_Relation):
 
     def _of_public(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
         if self.how is How.FULL:
-            raise NotAllowed("Public tables are not joined by FULL JOIN.", next_step="Use a left join, or UNION ALL.")
+            raise NotAllowed(
+                "FULL JOIN of public tables is not supported.", next_step="Use LEFT JOIN, or UNION ALL of two queries."
+            )
         size = a.size * max(1, self.fan_out)
         return Shape(columns=columns, person=None, ids=(*a.ids, *b.ids), most_rows=0, size=size)
 
     def _with_public(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
         if self.how is How.FULL or (self.how is How.LEFT and a.person is None):
             raise NotAllowed(
-                "This join keeps public rows that belong to nobody.",
-                next_step="Use a left join from the protected table.",
+                "This join would keep public rows that belong to no person.",
+                next_step="Use a LEFT JOIN that starts from the protected table.",
             )
         if any(not isinstance(key[0 if a.person is None else 1], Field) for key in self.keys):
             raise out_of_place()
@@ -233,7 +235,10 @@ class Mark(_Relation):
             raise out_of_place()
         if b.person is not None:
             if a.person is None:
-                raise NotAllowed("A public row cannot look at people.", next_step="Start from the protected table.")
+                raise NotAllowed(
+                    "A condition on a public table cannot use protected rows.",
+                    next_step="Start FROM the protected table instead.",
+                )
             check_same_people(self.rows, self.others)
         elif any(not isinstance(key, Field) for _, key in self.keys):
             raise out_of_place()
@@ -309,14 +314,15 @@ class Stack(_Relation):
         first, *others = shapes = [part.shape for part in self.parts]
         if any((shape.person is None) != (first.person is None) for shape in others):
             raise NotAllowed(
-                "Public and protected rows cannot be put together.", next_step="Union tables of the same kind."
+                "Public and protected rows cannot be combined.",
+                next_step="Combine public tables with public ones, and protected with protected.",
             )
         check_same_people(*self.parts)
         kinds = [[column.properties.type for column in shape.columns] for shape in shapes]
         if any(kind != kinds[0] for kind in kinds):
             raise NotAllowed(
-                "Both sides of UNION ALL need the same columns, of the same types.",
-                next_step="Select the same columns.",
+                "Both sides of UNION ALL need the same number of columns, of the same types.",
+                next_step="Select matching columns on both sides.",
             )
         columns = tuple(
             Column(hull([column.properties for column in several]))

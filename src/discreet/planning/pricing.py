@@ -137,7 +137,10 @@ def _measuring(query: Query, keys: tuple[int, ...], price: Price) -> GroupingSet
     """The mechanisms of every measure in one grouping."""
     groups = query.groups_in(keys)
     if groups is not None and groups > MOST_GROUPS:
-        raise TooLarge("There would be more than a million groups.", next_step="Group by fewer columns.")
+        raise TooLarge(
+            "The query would have more than a million groups.",
+            next_step="Group by fewer columns, or by coarser values.",
+        )
     size = 2 if groups is None else groups  # any number but one: how many will be selected is not known yet
     mechanisms: list[tuple[Mechanism, ...]] = []
     for index, measure in enumerate(query.measures):

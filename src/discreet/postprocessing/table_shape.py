@@ -254,6 +254,6 @@ def _operator(part: Apply | Over) -> Operator:
 
 def _unknown() -> NotAllowed:
     return NotAllowed(
-        "That cannot be computed from noisy numbers here.",
+        "This expression cannot be computed from noisy results.",
         next_step="Use arithmetic, comparisons, CASE, CAST, ROUND, ABS, LEAST, GREATEST or COALESCE over aggregates.",
     )

@@ -95,7 +95,7 @@ def plan_rows(
     text = source if table is None else f"SELECT * FROM {table}"
     rows, options, notes = read_people(text, catalog, lookup, parameters=parameters, today=today)
     if rows.relation.is_public:
-        raise NotAllowed("These rows are public, and need no protection.", next_step="Look at the public file itself.")
+        raise NotAllowed("These rows are public and need no protection.", next_step="Read the public file directly.")
     parts = [
         _present(*part) if part[0].name == required else part
         for part in _parts_of(rows, lookup, bins or {}, found or {})
@@ -117,7 +117,8 @@ def _parts_of(rows: Rows, lookup: PublicLookup, bins: Mapping[str, int], found: 
     known = {name.lower(): values for name, values in found.items()}
     if not known.keys() <= {name.lower() for name in wanted}:
         raise UnknownName(
-            "There is no such column to find values of.", next_step="Name columns of the rows that name nobody."
+            "The source has no column of this name whose values could be found.",
+            next_step="Name columns of the source other than the person's id.",
         )
     coded = {
         name: _found(name, rows, at, known[name.lower()])
@@ -184,11 +185,15 @@ def _is_person(rows: Rows, at: int) -> bool:
 
 def _read_bins(bins: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, int]:
     if not isinstance(bins, Mapping):
-        raise BadInput("bins says how many bins columns have.", next_step='Give a mapping such as {"age": 16}.')
+        raise BadInput(
+            "`bins` must map column names to numbers of bins.", next_step='Pass a mapping such as {"age": 16}.'
+        )
     known = {name.lower() for name in wanted}
     for name in bins:
         if not isinstance(name, str) or name.lower() not in known:
-            raise UnknownName("There is no such column to put into bins.", next_step="Name columns of the rows.")
+            raise UnknownName(
+                "`bins` names a column that the source does not have.", next_step="Use column names of the source."
+            )
     return {
         name.lower(): read_count(count, name="The number of bins", least=2, most=MOST_VALUES)
         for name, count in bins.items()
@@ -229,8 +234,8 @@ def _binned(
     if kind is Type.DATE:
         if high > date.max.toordinal():
             raise BadInput(
-                f"Bins of {name} would end after the last day that there is.",
-                next_step="Ask the owner to declare an upper bound before 9999-12-31, or select the other columns.",
+                f"The last bin of {name} would end after 9999-12-31.",
+                next_step="Ask the data owner to declare an upper bound before 9999-12-31, or leave this column out of the SELECT.",
             )
         shown = tuple(date.fromordinal(1) + timedelta(math.ceil(edge) - 1) for edge in edges)
     values: tuple[Value | None, ...] = (*range(1, count + 1), *([None] if has_null else []))
@@ -249,10 +254,12 @@ def _as_real(field: Expression, low: Fraction) -> tuple[Expression, Fraction]:
 
 def _without_domain(missing: list[str]) -> NeedsValues:
     if not missing:
-        return NeedsValues("There is no column to count by.", next_step="Select columns beside the person.")
+        return NeedsValues(
+            "The source has no column besides the person's id.", next_step="Select at least one other column."
+        )
     named = ", ".join(missing)
     return NeedsValues(
-        f"What these columns can hold is not public: {named}.",
+        f"The possible values of these columns are not public: {named}.",
         next_step="Ask the owner to declare values or bounds for them, or select the other columns; of a timestamp CAST(t AS DATE). "
         "Synthetic data can also find them, for an epsilon of their own (discover).",
     )

@@ -76,7 +76,7 @@ def text(longest: int, *, nullable: bool, values: Domain = None) -> ValuePropert
     if longest > LONGEST_TEXT:
         raise TooLarge(
             f"A text could become longer than {LONGEST_TEXT:,} characters.",
-            next_step="Cut its parts first: LEFT(x, 100).",
+            next_step="Shorten its parts first, for example with LEFT(x, 100).",
         )
     return ValueProperties(type=Type.TEXT, longest=longest, values=values, nullable=nullable)
 
@@ -182,7 +182,8 @@ def _spend(candidates: int) -> None:
     left[0] -= candidates
     if left[0] < 0:
         raise TooLarge(
-            "Too many values of dates and numbers would have to be listed.", next_step="Use fewer functions of them."
+            "Too many values of dates and numbers would have to be listed as groups.",
+            next_step="Use fewer functions in GROUP BY, or coarser ones.",
         )
 
 

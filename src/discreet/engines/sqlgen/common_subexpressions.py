@@ -23,7 +23,7 @@ def _template(call: Call) -> Template:
     if template is None:
         raise NotAllowed(
             f"{call.function.spelled[0]} is not available on this engine.",
-            next_step="See the list of functions in the documentation of SQL.",
+            next_step="See the list of functions in the SQL reference.",
         )
     return template
 

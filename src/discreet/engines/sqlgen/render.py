@@ -48,7 +48,7 @@ def prepared(relation: Relation, keys: Iterable[int]) -> Prepared:
 def checked(statement: str) -> str:
     """The statement, unless it is longer than anybody needs."""
     if len(statement) > LONGEST_STATEMENT:
-        raise TooLarge("The question is too long.", next_step="Ask it in parts.")
+        raise TooLarge("The query is too long.", next_step="Ask it in parts.")
     return statement
 
 

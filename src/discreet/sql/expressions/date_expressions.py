@@ -58,7 +58,9 @@ def _moment(node: exp.Expr, here: Here) -> Expression:
     """A timestamp, and no date: a day has no hour."""
     value = here.read(node)
     if value.properties.type is Type.DATE:
-        raise NotAllowed("A date has no time of day.", next_step="Use year, quarter, month, week or day.")
+        raise NotAllowed(
+            "A DATE has no time of day.", next_step="Use year, quarter, month, week or day, or a TIMESTAMP column."
+        )
     return as_type(value, Type.TIMESTAMP)
 
 
@@ -86,7 +88,9 @@ def _age(node: exp.Anonymous, here: Here) -> Expression:
 def today(here: Here) -> Literal:
     """The day of the data version: what CURRENT_DATE means, so that asking again tomorrow is the same query."""
     if here.context.today is None:
-        raise NotAllowed("The day of the data is not known here.", next_step="Write the day: DATE '2024-01-31'.")
+        raise NotAllowed(
+            "CURRENT_DATE is not known here.", next_step="Write the date itself, for example DATE '2024-01-31'."
+        )
     return Literal(Type.DATE, here.context.today)
 
 
@@ -138,8 +142,8 @@ def _sum(node: exp.Add | exp.Sub, here: Here) -> Expression:
         return call("add_days", b, a)
     if Type.TIMESTAMP in kinds:
         raise NotAllowed(
-            "Timestamps are neither added nor subtracted.",
-            next_step="Write DATE_DIFF('hour', a, b), or t + INTERVAL 2 HOUR.",
+            "Timestamps cannot be added or subtracted with + and -.",
+            next_step="Write DATE_DIFF('hour', a, b) for a difference, or t + INTERVAL 2 HOUR.",
         )
     if minus and Type.DATE in kinds:
         return call("days_between", as_type(b, Type.DATE), as_type(a, Type.DATE))
@@ -209,7 +213,8 @@ def _pictured(node: exp.ToChar, here: Here) -> Expression:
     pieces = _PICTURE.findall(picture)
     if not pieces or "".join(pieces) != picture:
         raise NotAllowed(
-            "TO_CHAR takes YYYY, YY, MM, DD, DDD, Mon, Month, Dy and Day.", next_step="Write TO_CHAR(day, 'YYYY-MM')."
+            "TO_CHAR supports only YYYY, YY, MM, DD, DDD, Mon, Month, Dy and Day.",
+            next_step="Write for example TO_CHAR(day, 'YYYY-MM').",
         )
     written = Literal(Type.TEXT, "".join(_WRITTEN.get(piece, piece) for piece in pieces))
     return apply("STRFTIME", _day_or_moment(node.this, here), written)
@@ -251,7 +256,10 @@ def of_unit(node: exp.Anonymous, here: Here) -> Expression | None:
     if (word in _PARTS or word in _TIMES) and len(parts) == 1:
         return _part(word, parts[0], here)
     if word == "AGE":
-        raise NotAllowed("AGE is taken in whole years.", next_step="Write DATE_PART('year', AGE(a, b)).")
+        raise NotAllowed(
+            "AGE is supported only inside DATE_PART('year', …), in whole years.",
+            next_step="Write DATE_PART('year', AGE(a, b)).",
+        )
     return None
 
 
@@ -278,15 +286,15 @@ def _plain(node: exp.Expr, *places: str) -> None:
 
 def _no_part() -> NotAllowed:
     return NotAllowed(
-        "That part of a date is not known here.",
-        next_step="Use year, quarter, month, week or day; of a timestamp also hour, minute or second.",
+        "This date part is not supported.",
+        next_step="Use year, quarter, month, week or day; for a TIMESTAMP also hour, minute or second.",
     )
 
 
 def _no_interval() -> NotAllowed:
     return NotAllowed(
-        "An interval is a small whole number of days, weeks, months or years; of a timestamp, of seconds, minutes, hours, days or weeks.",
-        next_step="Write INTERVAL 30 DAY, or take CAST(t AS DATE) + INTERVAL 1 MONTH.",
+        "An interval must be a small whole number: of days, weeks, months, quarters or years for a DATE; of seconds, minutes, hours, days or weeks for a TIMESTAMP.",
+        next_step="Write INTERVAL 30 DAY. To add months to a TIMESTAMP, write CAST(t AS DATE) + INTERVAL 1 MONTH.",
     )
 
 

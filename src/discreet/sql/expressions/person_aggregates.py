@@ -62,10 +62,10 @@ def aggregate(node: exp.Expr, here: Here) -> Aggregate:
         return Aggregate(Fold.ROWS, None, counted if where is None else all_of([where, counted]))
     fold = _FOLDS.get(type(node))
     if fold is None:
-        raise NotAllowed(f"{spoken(node)} cannot be taken of one person's rows.", next_step=f"Use {_KNOWN}.")
+        raise NotAllowed(f"{spoken(node)} is not supported within the rows of one person.", next_step=f"Use {_KNOWN}.")
     only(node, "this")
     if isinstance(node.this, exp.Distinct):
-        raise NotAllowed("Only COUNT takes DISTINCT.", next_step="Leave DISTINCT out.")
+        raise NotAllowed("DISTINCT is supported only in COUNT(DISTINCT …).", next_step="Remove DISTINCT.")
     return _folded(
         fold, here.read(node.this), where, here, name=node.this.name if isinstance(node.this, exp.Column) else None
     )
@@ -78,7 +78,9 @@ def _count(argument: exp.Expr, where: Expression | None, here: Here) -> Aggregat
     if isinstance(argument, exp.Distinct):
         parts = argument.expressions
         if len(parts) != 1 or isinstance(parts[0].unnest(), exp.Tuple):
-            raise NotAllowed("COUNT DISTINCT takes one thing.", next_step="Count one column.")
+            raise NotAllowed(
+                "COUNT(DISTINCT …) takes one column here.", next_step="Write one COUNT(DISTINCT x) for each column."
+            )
         return Aggregate(Fold.DISTINCT, here.read(parts[0]), where)
     value = here.read(argument)
     if isinstance(value, Literal) and value.value is not None:
@@ -150,8 +152,8 @@ class Grouped(Scope):
         place = self._match(own)
         if place is None:
             raise NotAllowed(
-                f"The column {column.name} is neither grouped by nor aggregated.",
-                next_step="Add it to GROUP BY, or take MIN or MAX of it.",
+                f"The column {column.name} is neither in GROUP BY nor inside an aggregate.",
+                next_step="Add it to GROUP BY, or use MIN or MAX of it.",
             )
         return place
 
@@ -161,7 +163,7 @@ class Grouped(Scope):
     def columns(self, called: str = "") -> list[tuple[str, Expression]]:
         own = [(name, self._match(expression)) for name, expression in self.base.columns(called)]
         if any(place is None for _, place in own):
-            raise NotAllowed("* has columns that are not grouped by.", next_step="Name the columns.")
+            raise NotAllowed("* includes columns that are not in GROUP BY.", next_step="List the columns by name.")
         return [(name, place) for name, place in own if place is not None]
 
     def _match(self, expression: Expression) -> Expression | None:

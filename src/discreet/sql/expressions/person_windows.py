@@ -26,7 +26,10 @@ def window(node: exp.Window, here: Here) -> Expression:
     """A column for OVER."""
     scope = here.scope
     if not scope.takes_windows:
-        raise NotAllowed("A window stands in SELECT or QUALIFY.", next_step="Compute it in a subquery in FROM.")
+        raise NotAllowed(
+            "A window function is allowed only in SELECT and QUALIFY.",
+            next_step="Compute it in a subquery in FROM and refer to its column.",
+        )
     scope.takes_windows = False
     try:
         asked = _window(_named(node, here), here)
@@ -42,9 +45,9 @@ def _named(node: exp.Window, here: Here) -> exp.Window:
         return node
     known = here.scope.windows.get(name.name.lower())
     if known is None:
-        raise UnknownName("There is no window of that name.", next_step="Name it with WINDOW w AS (…).")
+        raise UnknownName("The query has no window of this name.", next_step="Define it with WINDOW w AS (…).")
     if any(node.args.get(part) for part in ("partition_by", "order", "spec")) or known.args.get("alias"):
-        raise NotAllowed("A named window is used as it is.", next_step="Write the window out.")
+        raise NotAllowed("A named window cannot be extended.", next_step="Write the whole window in OVER (…).")
     made = node.copy()
     made.set("alias", None)
     for part in ("partition_by", "order", "spec"):
@@ -60,8 +63,8 @@ def _window(node: exp.Window, here: Here) -> Window:
     parts = [here.read(part) for part in node.args.get("partition_by") or ()]
     if not scope.is_public and not any(scope.is_person(part) for part in parts):
         raise JoinsPeople(
-            "This window looks at rows of different people.",
-            next_step="Put the column that names the person into PARTITION BY.",
+            "This window function would read rows of different people.",
+            next_step="Add the person's id column to PARTITION BY.",
         )
     order = tuple(key for part in _ordered(node) for key in sort_keys(part, here))
     what, value, offset = _function(node.this, here)
@@ -110,10 +113,13 @@ def _function(node: exp.Expr, here: Here) -> tuple[RowFunction | Aggregate, Expr
         return aggregate(node, here), None, 0
     if place is RowFunction.NTILE:
         only(node, "this")
-        return place, None, _whole(node.this, "NTILE takes a whole number from 1 to 1,000.", "Write NTILE(4).")
+        return place, None, _whole(node.this, "NTILE needs a whole number from 1 to 1,000.", "Write NTILE(4).")
     if place in (RowFunction.LAG, RowFunction.LEAD):
         offset = node.args.get("offset")
-        wrong, right = "LAG and LEAD take a column and a whole number.", "Write LAG(x) or LAG(x, 2)."
+        wrong, right = (
+            "LAG and LEAD take a column and, optionally, a whole number of rows.",
+            "Write LAG(x) or LAG(x, 2).",
+        )
         if any(value for name, value in node.args.items() if name not in ("this", "offset")):
             raise NotAllowed(wrong, next_step=right)
         return place, here.read(node.this), 1 if offset is None else _whole(offset, wrong, right)
@@ -148,8 +154,8 @@ def _frame(spec: exp.Expr | None, what: RowFunction | Aggregate, order: tuple[Or
         if isinstance(what, Aggregate) or what is RowFunction.FIRST:
             return None, (end == 0 and bool(order)) or not isinstance(what, Aggregate)
     raise NotAllowed(
-        "A frame is ROWS BETWEEN whole numbers, for aggregates.",
-        next_step="Write ROWS BETWEEN 2 PRECEDING AND CURRENT ROW.",
+        "This window frame is not supported. Frames must be ROWS BETWEEN whole numbers, for aggregates only.",
+        next_step="Write for example ROWS BETWEEN 2 PRECEDING AND CURRENT ROW.",
     )
 
 
@@ -170,6 +176,10 @@ def _end(end: exp.Expr | str | None, side: str | None, *, away: str) -> int | No
     if end == "UNBOUNDED" and side == away:
         return None
     if isinstance(end, exp.Expr):
-        rows = _whole(end, "A frame has whole numbers.", "Write ROWS BETWEEN 2 PRECEDING AND CURRENT ROW.")
+        rows = _whole(
+            end,
+            "The ends of a window frame must be whole numbers.",
+            "Write for example ROWS BETWEEN 2 PRECEDING AND CURRENT ROW.",
+        )
         return -rows if side == "PRECEDING" else rows
     raise unknown("OVER")

@@ -52,12 +52,15 @@ class AfterReader(ABC):
     def read(self, node: exp.Expr, depth: int = 0) -> Computed:
         """An expression, or a refusal."""
         if depth > _DEEPEST:
-            raise TooLarge("The expression is nested too deeply.", next_step="Say it in fewer levels.")
+            raise TooLarge("This expression is nested too deeply.", next_step="Use fewer levels of nesting.")
         with refused_at(node):
             if isinstance(node, exp.Paren):
                 return self.read(node.this, depth + 1)
             if isinstance(node, exp.Star):
-                raise NotAllowed("Rows themselves are never shown.", next_step="Count, sum or average something.")
+                raise NotAllowed(
+                    "Individual rows are never returned.",
+                    next_step="Use an aggregate such as COUNT(*), or `discreet dummy` to see made-up rows.",
+                )
             if isinstance(node, exp.Literal | exp.Null | exp.Boolean):
                 return _constant(node)
             if isinstance(node, exp.Window):
@@ -97,7 +100,7 @@ class AfterReader(ABC):
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
             return Computed(Apply("is_null", (self.read(node.this, depth + 1).after,)), Type.BOOLEAN)
         raise NotAllowed(
-            "That cannot be computed from noisy numbers here.",
+            "This expression cannot be computed from noisy results.",
             next_step="Use arithmetic, comparisons, CASE, CAST, ROUND, ABS, LEAST, GREATEST or COALESCE over aggregates.",
         )
 
@@ -131,13 +134,15 @@ class AfterReader(ABC):
     def _cast(self, node: exp.Expr, depth: int) -> Computed:
         known = _CASTS.get(node.args["to"].this)
         if known is None:
-            raise NotAllowed("That type cannot be cast to.", next_step="Cast to INTEGER, DOUBLE or VARCHAR.")
+            raise NotAllowed(
+                "CAST to this type is not supported.", next_step="Cast to INTEGER, DOUBLE or VARCHAR instead."
+            )
         return Computed(Apply(known[0], (self.read(node.this, depth + 1).after,)), known[1])
 
     def _window(self, node: exp.Window, depth: int) -> Computed:
         if node.args.get("spec") or node.args.get("alias") or node.args.get("first"):
             raise NotAllowed(
-                "Windows with frames or names are not known over noisy rows.", next_step="Leave the frame out."
+                "Over noisy results, window frames and named windows are not supported.", next_step="Remove the frame."
             )
         function = node.this
         partition = tuple(self.read(part, depth + 1).after for part in node.args.get("partition_by") or ())
@@ -147,7 +152,7 @@ class AfterReader(ABC):
             return Computed(Over(_RANKS[type(function)], (), partition, order), Type.INTEGER)
         if type(function) not in FOLDS:
             raise NotAllowed(
-                "That window is not known over noisy rows.",
+                "This window function is not supported over noisy results.",
                 next_step="Use SUM, AVG, MIN, MAX, COUNT, ROW_NUMBER or RANK.",
             )
         if isinstance(function, exp.Count) and isinstance(function.this, exp.Star):
@@ -195,6 +200,6 @@ def _common(types: list[Type | None]) -> Type | None:
 
 def _unlike() -> NotAllowed:
     return NotAllowed(
-        "After the noise, numbers are computed and compared with numbers only.",
-        next_step="Compare columns and text in WHERE.",
+        "Noisy results can be combined and compared only with values of the same type.",
+        next_step="Compare numbers with numbers here. Conditions on columns belong into WHERE.",
     )

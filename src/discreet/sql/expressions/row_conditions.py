@@ -25,7 +25,7 @@ from discreet.sql.reader.scope import Scope, Source
 
 _BEFORE, _AFTER = "SELECT 1 FROM coded WHERE (", "\n)"
 _CLAUSES = {"expressions", "from_", "where"}
-_SAYS = "Give what stands behind WHERE: age >= 30 AND sex = 'F'."
+_SAYS = "Pass only the condition, as after WHERE: age >= 30 AND sex = 'F'."
 
 
 def type_of(column: CodedColumn, key: Key) -> Type:
@@ -52,7 +52,7 @@ def read_condition(
             or where is None
             or not isinstance(where.this, exp.Paren)
         ):
-            raise UnparsableQuery("A condition is needed here, and nothing else.", next_step=_SAYS)
+            raise UnparsableQuery("This is not a single SQL condition.", next_step=_SAYS)
         columns = {
             column.name: _declared(column, key) for column, key in zip(rows.columns, rows.query.keys, strict=True)
         }

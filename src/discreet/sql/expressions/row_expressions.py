@@ -69,7 +69,7 @@ _DEEPEST = 150
 def expression(node: exp.Expr, scope: Scope, context: Context, names: Names) -> Expression:
     """What an expression means over the relation of a scope, or a refusal by name."""
     if _depth(node) > _DEEPEST:
-        raise TooLarge("The expression is nested too deeply.", next_step="Say it in fewer levels.")
+        raise TooLarge("This expression is nested too deeply.", next_step="Use fewer levels of nesting.")
     return reading(node, Here(scope, context, names, reading))
 
 
@@ -134,14 +134,16 @@ def only(node: exp.Expr, *places: str) -> None:
     """Refuse a node that says more than what is read of it."""
     if any(value for name, value in node.args.items() if name not in places and name not in _HARMLESS):
         raise NotAllowed(
-            f"{spoken(node)} is used in a way that is not known here.",
-            next_step="See the list in the documentation of SQL.",
+            f"This use of {spoken(node)} is not supported.",
+            next_step="See the SQL reference in the documentation for the supported forms.",
         )
 
 
 def spoken(node: exp.Expr) -> str:
     """What to call a node in a refusal: nothing but its own name, which the query wrote."""
-    return node.name.upper() if isinstance(node, exp.Anonymous) else type(node).__name__.upper()
+    if isinstance(node, exp.Anonymous):
+        return node.name.upper()
+    return type(node).sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper()
 
 
 # Names and constants
@@ -167,7 +169,9 @@ def _literal(node: exp.Literal, _: Here) -> Expression:
         return Literal(Type.REAL, float(node.name))
     value = int(node.name)
     if value > LARGEST_INTEGER:
-        raise TooLarge("A whole number in the question is too large.", next_step="Write it with a point: 1e20.")
+        raise TooLarge(
+            "A whole number in the query exceeds 64 bits.", next_step="Write it as a decimal number, for example 1e20."
+        )
     return Literal(Type.INTEGER, value)
 
 
@@ -249,7 +253,7 @@ def _cast(node: exp.Cast, here: Here) -> Expression:
     only(node, "this", "to")
     to = node.args["to"]
     if to.this not in CASTS or to.expressions:
-        raise NotAllowed("That type cannot be cast to.", next_step=CASTS_KNOWN)
+        raise NotAllowed("CAST to this type is not supported.", next_step=CASTS_KNOWN)
     value, kind = here.read(node.this), CASTS[to.this]
     is_written = isinstance(value, Literal) and not isinstance(node, exp.TryCast)
     if is_written and kind in (Type.DATE, Type.TIMESTAMP) and value.properties.type is Type.TEXT:
@@ -264,7 +268,9 @@ def _logarithm(node: exp.Log, here: Here) -> Expression:
         return apply("LOG", here.read(node.this))
     word = {"10": "LOG10", "2": "LOG2"}.get(node.this.name if isinstance(node.this, exp.Literal) else "")
     if word is None:
-        raise NotAllowed("LOG takes the base 10 or 2 only.", next_step="Divide logarithms: LN(x) / LN(3).")
+        raise NotAllowed(
+            "LOG supports only the bases 10 and 2.", next_step="For another base, divide logarithms: LN(x) / LN(3)."
+        )
     return apply(word, here.read(node.expression))
 
 

@@ -58,7 +58,9 @@ class Subqueries:
             or not _is_simple(query)
             or any(next(aggregates_in(node), None) for node in query.expressions)
         ):
-            raise NotAllowed("EXISTS takes a SELECT with FROM and WHERE only.", next_step="Leave the rest out.")
+            raise NotAllowed(
+                "A subquery in EXISTS may have only SELECT, FROM and WHERE.", next_step="Remove its other clauses."
+            )
         inner, conditions = self._inner(query, here)
         return _mark(here, inner, conditions)
 
@@ -68,7 +70,7 @@ class Subqueries:
         while isinstance(around, exp.Paren):
             around = around.parent
         if isinstance(around, exp.Not):
-            here.context.note("NOT IN is read as NOT EXISTS: a NULL in the subquery decides nothing.")
+            here.context.note("NOT IN is evaluated as NOT EXISTS: NULLs in the subquery are ignored.")
         query = _bare(node.args["query"])
         wanted = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
         values = [here.read(part) for part in wanted]
@@ -80,7 +82,10 @@ class Subqueries:
             inner = _uncorrelated(query, here)
             selected = [expression for _, expression in inner.columns()]
         if len(selected) != len(values):
-            raise NotAllowed("IN takes a subquery of one column.", next_step="Select one column in it.")
+            raise NotAllowed(
+                "The subquery in IN must return as many columns as are compared.",
+                next_step="Select one column in the subquery, as in x IN (SELECT y FROM …).",
+            )
         equal = [apply("=", theirs, moved(ours, OUTER)) for ours, theirs in zip(values, selected, strict=True)]
         return _mark(here, inner, [*conditions, *equal])
 
@@ -257,11 +262,14 @@ def _append(outer: Scope, relation: Relation, keys: Sequence[Pair], on: Sequence
 
 
 def _one_aggregate() -> NotAllowed:
-    return NotAllowed("A subquery here gives one aggregate.", next_step="Write (SELECT COUNT(*) FROM … WHERE …).")
+    return NotAllowed(
+        "A subquery used as a value must return one aggregate.",
+        next_step="Write for example (SELECT COUNT(*) FROM … WHERE …).",
+    )
 
 
 def _whole_table() -> JoinsPeople:
     return JoinsPeople(
-        "This subquery looks at the whole table, so one person could change what happens to everybody's rows.",
-        next_step="Equate its person with the person outside, or ask for it as a question of its own.",
+        "This subquery reads rows of all people, so one person could change the result for every row.",
+        next_step="Compare its person's id with the outer one (inner.person = outer.person), or run the subquery as a query of its own.",
     )

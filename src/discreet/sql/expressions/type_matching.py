@@ -17,7 +17,7 @@ from discreet.errors import NotAllowed
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}([.]\d{1,6})?)?)?", re.ASCII)
-CASTS_KNOWN = "Cast to INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP or BOOLEAN."
+CASTS_KNOWN = "Cast to INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP or BOOLEAN instead."
 
 
 def apply(word: str, *args: Expression) -> Expression:
@@ -53,7 +53,7 @@ def condition(expression: Expression) -> Expression:
     """A condition, or a refusal."""
     converted = _converted(expression, Type.BOOLEAN, widen=False)
     if converted is None:
-        raise NotAllowed("A condition must be true or false.", next_step="Compare something: x > 0.")
+        raise NotAllowed("A condition must be a BOOLEAN.", next_step="Write a comparison, for example x > 0.")
     return converted
 
 
@@ -69,7 +69,7 @@ def cast(expression: Expression, kind: Type) -> Expression:
     for record in spelled("CAST"):
         if record.signature.gives is kind and record.signature.result([expression.properties.type]) is kind:
             return call(record.name, expression)
-    raise NotAllowed("That type cannot be cast to from here.", next_step=CASTS_KNOWN)
+    raise NotAllowed("CAST from this type to that type is not supported.", next_step=CASTS_KNOWN)
 
 
 def real(expression: Expression) -> Expression:
@@ -86,14 +86,17 @@ def is_null(expression: Expression) -> bool:
 
 def misfit() -> NotAllowed:
     """The refusal of values that cannot stand for each other."""
-    return NotAllowed("The types of the question do not fit together.", next_step="Compare and add like with like.")
+    return NotAllowed(
+        "Values of different types are compared or combined.",
+        next_step="Use values of the same type, or CAST one of them.",
+    )
 
 
 def unknown(word: str) -> NotAllowed:
     """The refusal of what has no record."""
     return NotAllowed(
-        f"{word.upper()} is not on the list of what a question may use here.",
-        next_step="See the list in the documentation of SQL; most things have a safe way to be said.",
+        f"{word.upper()} is not supported here.",
+        next_step="See the SQL reference in the documentation for the supported functions and common alternatives.",
     )
 
 

@@ -15,7 +15,10 @@ def limits_of(rows: Relation, options: Options, catalog: Catalog, *, has_keys: b
     """The limits of a query. They follow from text and catalog, never from the data."""
     groups, per_group = options.max_groups_contributed, options.max_rows_per_group
     if (groups is not None or per_group is not None) and not has_keys:
-        raise NotAllowed("Without groups there is nothing to limit by group.", next_step="Use max_rows_contributed.")
+        raise NotAllowed(
+            "max_groups_contributed and max_rows_per_group need a GROUP BY.",
+            next_step="Use max_rows_contributed instead.",
+        )
     if per_group is not None and groups is None:
         raise NotAllowed("max_rows_per_group needs max_groups_contributed.", next_step="Give both.")
     asked = [limit for limit in (catalog.rows_per_person, options.max_rows_contributed) if limit is not None]

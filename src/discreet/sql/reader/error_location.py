@@ -62,6 +62,11 @@ def forget_places(query: exp.Expr) -> None:
         node.meta.clear()
 
 
+def clause_name(clause: str) -> str:
+    """Return the SQL keywords of a clause, from its name in the parser's tree."""
+    return {"order": "ORDER BY", "sample": "USING SAMPLE"}.get(clause, clause.strip("_").upper())
+
+
 def unknown_name(problem: str, name: str, known: Iterable[str], *, next_step: str) -> UnknownName:
     """The refusal of a name that is none, with those that look like it; names of the catalog are public."""
     spelt = {other.lower(): other for other in known}
@@ -74,12 +79,10 @@ def unknown_table(name: str, known: Iterable[str], catalog: Catalog) -> QueryRef
     """The refusal of a name that is no table: of the edges of a network, the verb that answers about them."""
     graph = next((graph for graph in catalog.graphs.values() if graph.edges.name.lower() == name.lower()), None)
     if graph is None:
-        return unknown_name(
-            f"There is no table {name}.", name, known, next_step="Use a table that the catalog declares."
-        )
+        return unknown_name(f"The catalog has no table {name}.", name, known, next_step="Use a table of the catalog.")
     return NotAllowed(
-        f"{graph.edges.name} has the edges of the network {graph.name}, each of which belongs to two people: no question reads them.",
-        next_step=f'Ask the network: graph("{graph.name}").edges(epsilon=1), or discreet graph {graph.name} edges --epsilon 1.',
+        f"The table {graph.edges.name} holds the edges of the network {graph.name}. Each edge belongs to two people, so SQL cannot read it.",
+        next_step=f'Use the network methods: graph("{graph.name}").edges(epsilon=1), or `discreet graph {graph.name} edges --epsilon 1`.',
     )
 
 

@@ -62,7 +62,8 @@ def read_people(
         if isinstance(meaning, Rows):
             return meaning, text.options, tuple(dict.fromkeys(context.notes))
         raise NotAllowed(
-            "Rows of people are needed here, and this counts them.", next_step="Select rows, without groups."
+            "A SELECT of rows is needed here, not one that aggregates across people.",
+            next_step="Select rows without aggregates and GROUP BY.",
         )
 
 
@@ -85,7 +86,7 @@ def _meaning(text: Text, context: Context, *, whole: bool) -> Rows | Released:
         with listing_at_most(_MOST_CANDIDATES):
             return reader.outermost(text.query, {}) if whole else reader.read(text.query, {})
     except RecursionError:
-        raise TooLarge("The question is nested too deeply.", next_step="Say it in fewer levels.") from None
+        raise TooLarge("This query is nested too deeply.", next_step="Use fewer levels of nesting.") from None
 
 
 class _Reader:
@@ -103,7 +104,7 @@ class _Reader:
         self._depth += 1
         try:
             if self._depth > _DEEPEST:
-                raise TooLarge("The question is nested too deeply.", next_step="Say it in fewer levels.")
+                raise TooLarge("This query is nested too deeply.", next_step="Use fewer levels of nesting.")
             meaning = self._read(query, names)
         finally:
             self._depth -= 1
@@ -115,15 +116,19 @@ class _Reader:
         if isinstance(query, exp.SetOperation):
             for side in (query.left, query.right):
                 self.outermost(side, self._with_names(query, names))
-        elif isinstance(query, exp.Select) and is_grouped(query):
+        elif isinstance(query, exp.Select):
             known = self._with_names(query, names)
             if not self._released_sources(query, known):
-                self._known[id(query)] = query, self._release(query, known)
+                if is_grouped(query):
+                    self._known[id(query)] = query, self._release(query, known)
+                else:  # refused as rows, which must not be hidden by a complaint about the order or limit of these rows
+                    for clause in ("order", "limit", "offset"):
+                        query.set(clause, None)
         return self.read(query, names)
 
     def _release(self, query: exp.Select, names: Names) -> Released:
         if len(self._context.queries) >= MOST_QUERIES:
-            raise TooLarge("There are too many releases in one question.", next_step="Ask for fewer at once.")
+            raise TooLarge("This query contains too many private releases.", next_step="Split it into several queries.")
         return read_release(query, names, self._context, self._options)
 
     def _read(self, query: exp.Expr, names: Names) -> Rows | Released:
@@ -134,7 +139,8 @@ class _Reader:
             return self._set_operation(query, names)
         if not isinstance(query, exp.Select):
             raise NotAllowed(
-                "Only SELECT, UNION ALL, EXCEPT and INTERSECT are known here.", next_step="Say it with WHERE or EXISTS."
+                "Only SELECT, UNION, EXCEPT and INTERSECT are supported here.",
+                next_step="Rewrite this part as a SELECT.",
             )
         sources = self._released_sources(query, names)
         if sources:
@@ -150,11 +156,14 @@ class _Reader:
         if clause is None:
             return names
         if clause.args.get("recursive"):
-            raise NotAllowed("Recursion is not known here.", next_step="Leave RECURSIVE out.")
+            raise NotAllowed("Recursive queries are not supported.", next_step="Remove RECURSIVE.")
         known: dict[str, Rows | Released] = dict(names)
         for part in clause.expressions:
             if part.args["alias"].columns:
-                raise NotAllowed("Columns are renamed with AS.", next_step="Write SELECT x AS y.")
+                raise NotAllowed(
+                    "A WITH name cannot have a list of columns.",
+                    next_step="Rename the columns inside it: SELECT x AS y.",
+                )
             known[part.alias.lower()] = self.read(part.this, dict(known))
         return known
 
@@ -164,10 +173,10 @@ class _Reader:
             return read_sets(query, left, right, self._context)
         if isinstance(left, Rows) or isinstance(right, Rows):
             raise NotAllowed(
-                "Rows of people and noisy numbers cannot be put together.", next_step="Ask for each by itself."
+                "Protected rows and noisy results cannot be combined.", next_step="Run them as separate queries."
             )
         if not isinstance(query, exp.Union) or query.args.get("distinct") or query.args.get("by_name"):
-            raise NotAllowed("Noisy rows are put together by UNION ALL only.", next_step="Write UNION ALL.")
+            raise NotAllowed("Noisy results can be combined only with UNION ALL.", next_step="Use UNION ALL.")
         joined = stacked([left, right])
         order = query.args["order"].expressions if query.args.get("order") else []
         rows = RowReader([Source("", joined, 0)])
@@ -184,7 +193,8 @@ class _Reader:
             return []
         if not all(isinstance(meaning, Released) for meaning in meanings):
             raise NotAllowed(
-                "A release cannot be joined with rows.", next_step="Ask for it, and pass its answer as a parameter."
+                "Aggregated results cannot be joined with rows.",
+                next_step="Run the aggregate as its own query, then pass its answer as a parameter.",
             )
         return [
             (node.alias_or_name or f"table {at}", meaning)
@@ -203,7 +213,10 @@ class _Reader:
 def _rows_only(rows: Rows) -> NotAllowed:
     if rows.relation.is_public:
         return NotAllowed(
-            "The question reads public tables only, which need no protection.",
-            next_step="Read a protected table, or look at the public file itself.",
+            "This query reads public tables only. They need no protection.",
+            next_step="Query a protected table, or read the public file directly.",
         )
-    return NotAllowed("Rows themselves are never shown.", next_step="Count, sum or average something.")
+    return NotAllowed(
+        "Individual rows are never returned.",
+        next_step="Use an aggregate such as COUNT(*), or `discreet dummy` to see made-up rows.",
+    )

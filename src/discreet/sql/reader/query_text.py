@@ -57,7 +57,7 @@ class Text:
 def read_text(sql: str, parameters: Parameters = ()) -> Text:
     """One SELECT, or a refusal."""
     if len(sql) > _LONGEST:
-        raise TooLarge("The question is too long.", next_step=f"Keep it below {_LONGEST:,} characters.")
+        raise TooLarge("The query is too long.", next_step=f"Keep it below {_LONGEST:,} characters.")
     try:
         bare, options = _without_options(sql)
         numbered = _numbered(bare)
@@ -65,19 +65,20 @@ def read_text(sql: str, parameters: Parameters = ()) -> Text:
         _check_names(tokens)
         statements = _DIALECT.parser().parse(tokens, numbered)
     except (sqlglot.errors.SqlglotError, RecursionError) as error:
-        refusal = UnparsableQuery("This is not SQL that can be read.", next_step="Check quotes, commas and brackets.")
+        refusal = UnparsableQuery("This text is not valid SQL.", next_step="Check quotes, commas and parentheses.")
         refusal.span = span_of_error(error, sql) if "?" not in sql else None
         raise refusal from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Select | exp.SetOperation):
-        raise UnparsableQuery("A question is one SELECT statement.", next_step="Ask one thing at a time.")
+        raise UnparsableQuery(
+            "A query must be exactly one SELECT statement.",
+            next_step="Send one SELECT at a time, without parentheses around it.",
+        )
     query = _with_parameters(statements[0], parameters)
     if "?" in sql:
         forget_places(query)
     for literal in query.find_all(exp.Literal):
         if not literal.is_string and not _NUMBER.fullmatch(literal.name):
-            raise TooLarge(
-                "A number in the question is too long or too large.", next_step="Write it with fewer digits."
-            )
+            raise TooLarge("A number in the query is too long or too large.", next_step="Write it with fewer digits.")
     return Text(query, options)
 
 
@@ -111,7 +112,9 @@ def _check_names(tokens: list[Token]) -> None:
     """A name in quotes is a column or a table, never a function: the parser would read "or"(a, b) as an OR."""
     for token, following in itertools.pairwise(tokens):
         if token.token_type is TokenType.IDENTIFIER and following.token_type is TokenType.L_PAREN:
-            raise NotAllowed("A name in quotes is no function.", next_step="Write functions without quotes.")
+            raise NotAllowed(
+                "A function name cannot be in quotes.", next_step="Write the function name without quotes."
+            )
 
 
 def _without_options(sql: str) -> tuple[str, Options]:
@@ -130,7 +133,8 @@ def _without_options(sql: str) -> tuple[str, Options]:
         return sql, Options()
     if len(starts) > 1:
         raise NotAllowed(
-            "DIFFERENTIAL_PRIVACY stands once, in the outermost SELECT.", next_step="Leave the others out."
+            "WITH DIFFERENTIAL_PRIVACY may appear only once, in the outermost SELECT.",
+            next_step="Remove the other one.",
         )
     first = starts[0] + 1
     last, found = first + 1, Options()
@@ -144,7 +148,10 @@ def _without_options(sql: str) -> tuple[str, Options]:
 def _options(tokens: list[Token], at: int) -> tuple[int, Options]:
     close = next((i for i in range(at, len(tokens)) if tokens[i].token_type is TokenType.R_PAREN), None)
     if close is None or tokens[at].token_type is not TokenType.L_PAREN:
-        raise UnparsableQuery("OPTIONS takes names and values in brackets.", next_step="Write OPTIONS(epsilon = 0.5).")
+        raise UnparsableQuery(
+            "OPTIONS must be a list of names and values in parentheses.",
+            next_step="Write for example OPTIONS(epsilon = 0.5).",
+        )
     found: dict[str, Any] = {}
     inside = tokens[at + 1 : close]
     while inside:
@@ -155,10 +162,11 @@ def _options(tokens: list[Token], at: int) -> tuple[int, Options]:
             or (len(inside) > 3 and inside[3].token_type is not TokenType.COMMA)
         ):
             raise UnparsableQuery(
-                "OPTIONS takes names and values in brackets.", next_step="Write OPTIONS(epsilon = 0.5)."
+                "OPTIONS must be a list of names and values in parentheses.",
+                next_step="Write for example OPTIONS(epsilon = 0.5).",
             )
         if name not in _KNOWN or name in found:
-            raise UnknownName("OPTIONS has a name that is not known, or twice.", next_step=f"Use {', '.join(_KNOWN)}.")
+            raise UnknownName("OPTIONS has an unknown or repeated name.", next_step=f"Use {', '.join(_KNOWN)}.")
         found[name] = _option(name, inside[2].text)
         inside = inside[4:]
     return close, Options(**found)
@@ -168,7 +176,10 @@ def _option(name: str, text: str) -> Any:
     if name in ("mechanism", "privacy_unit_column"):
         return text.lower() if name == "mechanism" else text
     if not _NUMBER.fullmatch(text) or (name in _WHOLE and (not text.isdecimal() or int(text) < 1)):
-        raise BadInput(f"{name} has no usable value.", next_step="Give a positive number; limits are whole.")
+        raise BadInput(
+            f"The value of {name} in OPTIONS is not valid.",
+            next_step="Use a positive number, and a whole number for contribution bounds.",
+        )
     return int(text) if name in _WHOLE else Fraction(text)
 
 
@@ -200,8 +211,8 @@ def _with_parameters(query: Query, parameters: Parameters) -> Query:
     holes = list(query.find_all(exp.Placeholder))
     if {hole.name for hole in holes} != set(given):
         raise UnknownName(
-            "The question's parameters are not those that were given.",
-            next_step="Give one value for each ?, or one for each :name.",
+            "The parameters in the query do not match the values that were passed.",
+            next_step="Pass one value for each ?, or one for each :name.",
         )
     for hole in holes:
         hole.replace(_literal(given[hole.name]))
@@ -224,5 +235,5 @@ def _literal(value: Any) -> exp.Expr:
         number = exp.Literal.number(repr(abs(value)))
         return exp.Neg(this=number) if value < 0 else number
     raise BadInput(
-        "A parameter is text, a number, true or false, a date, a timestamp or None.", next_step="Convert it first."
+        "A parameter must be a text, number, boolean, date, timestamp or None.", next_step="Convert the value first."
     )

@@ -108,6 +108,6 @@ class Here:
 def a_release() -> IsRelease:
     """The refusal of a part that counts across people where rows are needed."""
     return IsRelease(
-        "This part counts or sums across people, so it must be the outermost SELECT.",
-        next_step="Group by the column that names the person too, or ask for this part by itself.",
+        "This part aggregates across people, so it must be the outermost SELECT.",
+        next_step="Add the person's id column to GROUP BY, or run this part as a query of its own.",
     )

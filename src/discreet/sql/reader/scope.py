@@ -88,19 +88,27 @@ class Scope:
     def resolve(self, column: exp.Column) -> Expression:
         """What a column's name means here, or in the SELECT around: there, at positions from OUTER on."""
         if column.args.get("db") or column.args.get("catalog"):
-            raise NotAllowed("Columns are named by table and name only.", next_step="Write table.column.")
+            raise NotAllowed("A column name has at most two parts: table and column.", next_step="Write table.column.")
         own = self.locate(column)
         if own is not None:
             return own
         elsewhere = self.beside is not None and self.beside is not self.parent and bool(self.beside.places(column))
         if self.parent is not None and not elsewhere:
             return moved(self.parent.resolve(column), OUTER)
-        raise unknown_name(
-            f"There is no column {column.name} here.",
-            column.name,
-            [name for source in self.sources for name in source.names if "$" not in name],
-            next_step="Use a column that the catalog declares.",
-        )
+        raise self._no_column(column)
+
+    def _no_column(self, column: exp.Column) -> UnknownName:
+        table, name = column.table, column.name
+        called = [source for source in self.sources if source.called.lower() == table.lower()]
+        whose = "The tables in FROM have" if not table else f"The table {table} has"
+        problem = f"{whose} no column {name}." if called or not table else f"FROM has no table {table}."
+        known = [
+            f"{source.called}.{own}" if own.lower() == name.lower() and source.called else own
+            for source in self.sources
+            for own in source.names
+            if "$" not in own
+        ]
+        return unknown_name(problem, name, known, next_step="Use a column of the tables in FROM.")
 
     def locate(self, column: exp.Column) -> Expression | None:
         """What a name means among the sources of this SELECT; None if nothing."""
@@ -108,9 +116,7 @@ class Scope:
         beside = self.beside is not None and not column.table and bool(self.beside.places(column))
         shared = not column.table and name in self.merged
         if (len(places) > 1 and not shared) or (places and beside):
-            raise UnknownName(
-                f"The column {column.name} is in several tables.", next_step=f"Write table.{column.name}."
-            )
+            raise UnknownName(f"Several tables have a column {column.name}.", next_step=f"Write table.{column.name}.")
         if shared:
             return self._merged(name)
         return self.relation.field(places[0]) if places else None
@@ -164,8 +170,8 @@ class Scope:
         """The same expression over what the relation has become; refused if it reads the SELECT around this one."""
         if any(part.at >= OUTER for part in fields_of(expression)):
             raise NotAllowed(
-                "A subquery uses a column from outside where only its own can be used.",
-                next_step="Equate it with a column of the subquery in its WHERE.",
+                "This subquery uses a column of the outer query in a place where that is not supported.",
+                next_step="Use the outer column only in the subquery's WHERE, as in inner.x = outer.x.",
             )
         return over(expression, [self.relation.field(at) for at in range(self.width)])
 

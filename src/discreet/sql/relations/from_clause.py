@@ -23,7 +23,7 @@ def open_from(select: exp.Select, names: Names, context: Context, parent: Scope 
     """The sources of a SELECT, joined."""
     origin = select.args.get("from_")
     if origin is None:
-        raise NotAllowed("A question needs a FROM.", next_step="Name a table of the catalog.")
+        raise NotAllowed("The query has no FROM.", next_step="Add FROM and a table of the catalog.")
     where = conjuncts(select.args["where"].this) if select.args.get("where") else []
     scope = _placed(origin.this, names, context, nth=0)
     scope.parent = parent
@@ -39,7 +39,8 @@ def open_from(select: exp.Select, names: Names, context: Context, parent: Scope 
         scope.consumed.clear()
         if scope.pending:
             raise NotAllowed(
-                "The subquery's joins are too involved to read a column from outside.", next_step="Use it in WHERE."
+                "A subquery with a RIGHT or FULL join cannot use an outer column in ON.",
+                next_step="Use the outer column in the subquery's WHERE.",
             )
     check_size(scope.relation)
     return scope
@@ -50,8 +51,8 @@ def _brings_back(joins: Sequence[Asked]) -> bool:
     at = next((at for at, asked in enumerate(joins) if asked.how in ("RIGHT", "FULL")), None)
     if at is not None and any(asked.is_bare and not asked.node.kind for asked in joins[:at]):
         raise NotAllowed(
-            "A right or full join stands behind a comma in FROM.",
-            next_step="Write CROSS JOIN, or put it into a subquery.",
+            "A RIGHT or FULL join cannot follow a comma in FROM.",
+            next_step="Replace the comma with CROSS JOIN, or move the join into a subquery.",
         )
     return at is not None
 
@@ -69,7 +70,7 @@ def _join_all(scope: Scope, others: list[tuple[Scope, Asked]]) -> None:
 def _check_names(scopes: Sequence[Scope]) -> None:
     named = [source.called.lower() for scope in scopes for source in scope.sources if source.called]
     if len(set(named)) < len(named):
-        raise UnknownName("Two tables have the same name.", next_step="Give one of them an alias.")
+        raise UnknownName("Two tables in FROM have the same name.", next_step="Give one of them an alias with AS.")
 
 
 def _placed(node: exp.Expr, names: Names, context: Context, *, nth: int) -> Scope:
@@ -81,17 +82,19 @@ def _source(node: exp.Expr, names: Names, context: Context, *, nth: int) -> Scop
     alias = node.args.get("alias")
     if any(value for key, value in node.args.items() if key not in ("this", "alias")) or (alias and alias.columns):
         raise NotAllowed(
-            "Behind FROM stands a table or a subquery with a name, nothing more.", next_step="Leave the rest out."
+            "FROM supports only table names and subqueries, each with an optional alias.",
+            next_step="Remove its other clauses.",
         )
     if isinstance(node, exp.Subquery):
         rows = context.read(node.this, names, None)
     elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         rows = _named(node.name, names, context)
     else:
-        raise NotAllowed("Only tables of the catalog and subqueries can be read.", next_step="Name a table.")
+        raise NotAllowed("Only tables of the catalog and subqueries can be queried.", next_step="Name a table.")
     if isinstance(rows, Released):
         raise NotAllowed(
-            "A release cannot be joined with anything else.", next_step="Ask for it, and join the answers."
+            "Aggregated results cannot be used inside this subquery.",
+            next_step="Run the aggregate as its own query, then pass its answer as a parameter.",
         )
     called = node.alias or (node.name if isinstance(node, exp.Table) else "")
     return Scope.of(rows, Source(called, rows.names, 0, nth))
@@ -119,8 +122,8 @@ def check_size(relation: Relation) -> None:
     """Refuse a tree that has become too large: names of WITH are put in wherever they stand, and may double each other."""
     if _size(relation, {}) > _MOST_NODES:
         raise TooLarge(
-            "The question grows too long when its parts are put together.",
-            next_step="Use fewer references to one part.",
+            "The query becomes too large when its WITH names are expanded.",
+            next_step="Refer to each WITH name fewer times.",
         )
 
 

@@ -67,8 +67,8 @@ def refuse_further(parts: Parts) -> None:
     """A subquery is read within the SELECT around it, not within one further out."""
     if parts.further:
         raise NotAllowed(
-            "A subquery uses a column from more than one level outside.",
-            next_step="Join the tables in between in FROM, and refer to them there.",
+            "This subquery uses a column from more than one level outside of it.",
+            next_step="Join the tables in FROM, and refer to their columns there.",
         )
 
 

@@ -47,11 +47,11 @@ class Asked:
             or (kind in ("SEMI", "ANTI") and side not in ("", "LEFT"))
         ):
             raise NotAllowed(
-                "Only inner, left, right, full, cross, semi and anti joins are known here.",
-                next_step="Say which columns are equal with ON.",
+                "Only INNER, LEFT, RIGHT, FULL, CROSS, SEMI and ANTI joins are supported.",
+                next_step="Use one of these, with a condition in ON.",
             )
         if self.is_bare and (side or kind not in ("", "CROSS")):
-            raise NotAllowed("A join needs ON or USING.", next_step="Say which columns must be equal.")
+            raise NotAllowed("This join has no condition.", next_step="Add ON a.x = b.y, or USING (x).")
         return kind if kind in ("SEMI", "ANTI") else side or "INNER"
 
     @property
@@ -112,7 +112,9 @@ def _own(side: Scope, name: str) -> Expression:
     finally:
         side.beside = beside
     if place is None:
-        raise UnknownName(f"There is no column {name} on both sides of the join.", next_step="Write ON a.x = b.y.")
+        raise UnknownName(
+            f"USING needs a column {name} on both sides of the join.", next_step="Use ON a.x = b.y instead."
+        )
     return place
 
 
@@ -151,7 +153,8 @@ def _of_one_side(node: exp.Expr, left: Scope, right: Scope, asked: Asked) -> Exp
     finally:
         right.parent = within
     raise NotAllowed(
-        "A subquery in the ON of an outer join speaks of one side only.", next_step="Compute it in a subquery in FROM."
+        "A subquery in the ON of an outer join may use columns of one side only.",
+        next_step="Compute it in a subquery in FROM and refer to its column.",
     )
 
 
@@ -195,7 +198,7 @@ def _check_people(left: Scope, right: Scope, keys: Sequence[Pair]) -> None:
     if not left.is_public and not right.is_public and not names_the_person(keys, left.relation, right.relation):
         raise JoinsPeople(
             "This join pairs rows of different people, so one person could change the answer without limit.",
-            next_step="Join on the column that names the person, or count in one table and compare afterwards.",
+            next_step="Join on the person's id (a.person = b.person), or query the tables separately.",
         )
 
 
@@ -205,13 +208,13 @@ def _kind(left: Scope, right: Scope, how: str, context: Context) -> How:
     if how == "FULL":
         if left.is_public != right.is_public:
             raise NotAllowed(
-                "A full join keeps public rows that belong to nobody.",
-                next_step="Use a left join from the protected table.",
+                "A FULL join would keep public rows that belong to no person.",
+                next_step="Use a LEFT JOIN that starts from the protected table.",
             )
         return How.FULL
     if left.is_public and not right.is_public:
         context.note(
-            "Public rows that meet nobody are not counted as rows: where they are groups, these are shown with 0."
+            "Public rows without a matching protected row are not counted. If they are groups, they appear with about 0."
         )
         return How.INNER
     return How.LEFT

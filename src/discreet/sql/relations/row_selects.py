@@ -16,6 +16,7 @@ from discreet.sql.expressions.person_aggregates import aggregates_in, grouped
 from discreet.sql.expressions.person_windows import sort_keys, window
 from discreet.sql.expressions.row_expressions import conjuncts, expression, predicate, reading
 from discreet.sql.expressions.subqueries import Subqueries
+from discreet.sql.reader.error_location import clause_name
 from discreet.sql.reader.public_lookup import PublicLookup
 from discreet.sql.reader.reader_model import Context, Here, Names, Rows, a_release
 from discreet.sql.reader.scope import Scope
@@ -66,8 +67,8 @@ def _check_clauses(select: exp.Select) -> None:
     for clause, value in select.args.items():
         if value and clause not in _CLAUSES and not (clause == "order" and ordered):
             raise NotAllowed(
-                f"{clause.strip('_').upper()} is not allowed within a subquery.",
-                next_step="Leave it out, or put it at the end of the whole question.",
+                f"{clause_name(clause)} is not allowed in a subquery.",
+                next_step="Remove it, or move it to the end of the whole query.",
             )
 
 
@@ -105,7 +106,9 @@ def group_nodes(select: exp.Select, scope: Scope) -> list[exp.Expr]:
     if any(isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets) for node in group.expressions):
         raise a_release()  # sets without the person among them count across people
     if any(value for name, value in group.args.items() if name != "expressions"):
-        raise NotAllowed("GROUP BY takes columns and expressions.", next_step="Name the columns to group by.")
+        raise NotAllowed(
+            "This form of GROUP BY is not supported.", next_step="List the columns or expressions to group by."
+        )
     return [named_in_select(node, select, scope) for node in group.expressions]
 
 
@@ -135,7 +138,8 @@ def _projections(select: exp.Select, scope: Scope, context: Context, names: Name
         for name, column in columns:
             if name.lower() in seen or "$" in name:
                 raise UnknownName(
-                    "Two columns of a subquery have one name, or a name has a $ in it.", next_step="Name each with AS."
+                    "Two columns of a subquery have the same name, or a name contains $.",
+                    next_step="Give each column its own name with AS.",
                 )
             seen.add(name.lower())
             yield name, column
@@ -145,11 +149,13 @@ def _starred(node: exp.Expr, scope: Scope) -> list[tuple[str, Expression]]:
     star = node if isinstance(node, exp.Star) else node.this
     table = "" if isinstance(node, exp.Star) else node.text("table")
     if any(value for key, value in star.args.items() if key != "except_"):
-        raise NotAllowed("Only a plain * is known here.", next_step="Name the columns.")
+        raise NotAllowed("Only a plain * (or * EXCLUDE) is supported here.", next_step="List the columns by name.")
     without = {column.name.lower() for column in star.args.get("except_") or ()}
     columns = scope.columns(table)
     if not columns or not without <= {name.lower() for name, _ in columns}:
-        raise UnknownName("There are no such columns here.", next_step="Use a column that the catalog declares.")
+        raise UnknownName(
+            "The tables in FROM do not have these columns.", next_step="Use a column of the tables in FROM."
+        )
     return [(name, column) for name, column in columns if name.lower() not in without]
 
 
@@ -199,8 +205,8 @@ def _first_of_each(select: exp.Select, scope: Scope, context: Context, names: Na
     ]
     if not scope.is_public and not any(scope.is_person(key) for key in keys):
         raise JoinsPeople(
-            "DISTINCT ON picks rows among different people.",
-            next_step="Put the column that names the person into DISTINCT ON.",
+            "DISTINCT ON would choose among rows of different people.",
+            next_step="Add the person's id column to DISTINCT ON.",
         )
     order = select.args.get("order")
     sorting = [key for node in (order.expressions if order is not None else ()) for key in sort_keys(node, here)]

@@ -17,18 +17,23 @@ from discreet.sql.relations.row_selects import distinct_rows
 def read_sets(query: exp.SetOperation, left: Rows, right: Rows, _context: Context) -> Rows:
     """What a set operation gives, under the names of its left side."""
     if any(value for key, value in query.args.items() if key not in ("this", "expression", "distinct", "with_")):
-        raise NotAllowed("ORDER BY and LIMIT stand at the end of the whole question only.", next_step="Leave them out.")
+        raise NotAllowed(
+            "ORDER BY and LIMIT are allowed only at the end of the whole query.", next_step="Remove them here."
+        )
     if left.relation.is_public != right.relation.is_public:
         raise NotAllowed(
-            "Public and protected rows cannot be put together.", next_step="Union tables of the same kind."
+            "Public and protected rows cannot be combined.",
+            next_step="Combine public tables with public ones, and protected with protected.",
         )
     if _unit(left) is not _unit(right):
         raise JoinsPeople(
-            "The two sides do not have the same people.", next_step="Union tables whose people are the same."
+            "The two sides have different kinds of person ids.",
+            next_step="Combine tables that belong to the same people.",
         )
     if len(left.names) != len(right.names):
         raise NotAllowed(
-            "Both sides of UNION ALL need the same number of columns.", next_step="Select the same columns."
+            "Both sides of a set operation need the same number of columns.",
+            next_step="Select matching columns on both sides.",
         )
     distinct = bool(query.args.get("distinct"))
     people = left.people & right.people
@@ -37,7 +42,7 @@ def read_sets(query: exp.SetOperation, left: Rows, right: Rows, _context: Contex
         both = Rows(Stack((ours, theirs)), left.names, None, people)
         return distinct_rows(both) if distinct else both
     if not distinct:
-        raise NotAllowed("EXCEPT ALL and INTERSECT ALL are not known here.", next_step="Leave ALL out.")
+        raise NotAllowed("EXCEPT ALL and INTERSECT ALL are not supported.", next_step="Remove ALL.")
     if not ours.is_public and not people:
         raise a_release()
     once = distinct_rows(Rows(ours, left.names, None, people))
@@ -67,7 +72,8 @@ def _pair(left: Relation, right: Relation, at: int) -> tuple[Expression, Express
     if set(kinds) == {Type.INTEGER, Type.REAL}:
         return (real(a), b) if kinds[0] is Type.INTEGER else (a, real(b))
     raise NotAllowed(
-        "The types of the question do not fit together.", next_step="Select columns of the same types on both sides."
+        "Values of different types are compared or combined.",
+        next_step="Select columns of the same types on both sides, or CAST them.",
     )
 
 

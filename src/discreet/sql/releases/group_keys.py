@@ -23,7 +23,10 @@ def values_of(key: Expression, lookup: PublicLookup) -> tuple[Value | None, ...]
         return every_value(key.properties)
     values = lookup.distinct_values(origin.relation, origin.expression, outer=origin.outer)
     if len(values) > MOST_GROUPS:
-        raise TooLarge("There would be more than a million groups.", next_step="Group by fewer columns.")
+        raise TooLarge(
+            "The query would have more than a million groups.",
+            next_step="Group by fewer columns, or by coarser values.",
+        )
     return values
 
 
@@ -36,7 +39,9 @@ def sets_of(select: exp.Select, number: Callable[[exp.Expr], int]) -> list[tuple
     if group is None:
         return [()]
     if any(value for name, value in group.args.items() if name not in ("expressions", "all")) or group.args.get("all"):
-        raise NotAllowed("GROUP BY takes columns and expressions.", next_step="Name the columns to group by.")
+        raise NotAllowed(
+            "This form of GROUP BY is not supported.", next_step="List the columns or expressions to group by."
+        )
     choices: list[list[tuple[int, ...]]] = []
     for node in group.expressions:
         choices.append(_choices(node, number))
@@ -72,4 +77,6 @@ def _together(node: exp.Expr, number: Callable[[exp.Expr], int]) -> tuple[int, .
 
 
 def _too_many() -> TooLarge:
-    return TooLarge("There are too many groupings.", next_step=f"Ask for at most {MOST_SETS} at once.")
+    return TooLarge(
+        "GROUP BY expands to too many grouping sets.", next_step=f"Use at most {MOST_SETS} grouping sets in one query."
+    )

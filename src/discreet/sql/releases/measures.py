@@ -16,6 +16,7 @@ from discreet.algebra.released_expressions import Estimate
 from discreet.catalog import Type
 from discreet.errors import BadProbability, NotAllowed, TooLarge
 from discreet.sql.expressions.postprocessing_expressions import Computed
+from discreet.sql.expressions.row_expressions import spoken
 
 EXTREME = Fraction(1, 100)
 """MIN and MAX are the quantiles this far from the ends."""
@@ -78,26 +79,30 @@ class Measuring:
         if isinstance(node, _QUANTILES):
             return self._quantile(node.this, _share(node.args.get("quantile") or node.args.get("expression")), where)
         raise NotAllowed(
-            f"{type(node).__name__.upper()} is not among the aggregates that can be answered.",
+            f"The aggregate {spoken(node)} is not supported.",
             next_step=f"Use {_KNOWN}.",
         )
 
     def _condition(self, node: exp.Expr) -> Expression:
         condition = self.read(node)
         if condition.properties.type is not Type.BOOLEAN:
-            raise NotAllowed("A condition must be true or false.", next_step="Compare something: x > 0.")
+            raise NotAllowed("A condition must be a BOOLEAN.", next_step="Write a comparison, for example x > 0.")
         return condition
 
     def _number(self, node: exp.Expr) -> tuple[Expression, Steps]:
         """A value to be summed, and its grid; a truth value counts as 0 or 1."""
         if isinstance(node, exp.Distinct):
-            raise NotAllowed("SUM and AVG of DISTINCT values mix people.", next_step="Leave DISTINCT out.")
+            raise NotAllowed(
+                "SUM(DISTINCT …) and AVG(DISTINCT …) are not supported: equal values of different people would be merged.",
+                next_step="Remove DISTINCT.",
+            )
         value = self.read(node)
         if value.properties.type is Type.BOOLEAN:
             value = call("to_int", value)
         if value.properties.type is Type.DATE:
             raise NotAllowed(
-                "Dates cannot be added up.", next_step="Take MIN, MAX or MEDIAN of dates, or sum DATE_DIFF."
+                "SUM and AVG of dates are not supported.",
+                next_step="Use MIN, MAX or MEDIAN of the dates, or sum a DATE_DIFF.",
             )
         return value, self._steps(value, node)
 
@@ -112,7 +117,7 @@ class Measuring:
             return self._present(self.read(argument), where)
         values = tuple(self.read(part) for part in argument.expressions)
         if len(values) == 1 and isinstance(argument.expressions[0], exp.Tuple):
-            raise NotAllowed("COUNT(DISTINCT) takes columns, not a tuple.", next_step="Write COUNT(DISTINCT a, b).")
+            raise NotAllowed("COUNT(DISTINCT …) takes columns, not a tuple.", next_step="Write COUNT(DISTINCT a, b).")
         if len(values) == 1 and values[0].properties.person:
             present = [call("not_null", values[0])] if values[0].properties.nullable else []
             return Measure(kind=Kind.PEOPLE, where=both([*_some(where), *present]))
@@ -163,7 +168,9 @@ class Measuring:
     def _extreme(self, node: exp.Expr, where: Expression | None) -> Computed:
         low = isinstance(node, exp.Min)
         ends = ("1", "least") if low else ("99", "largest")
-        note = f"{node.key.upper()} is the {ends[0]} % quantile: the very {ends[1]} value is one person's"
+        note = (
+            f"{node.key.upper()} is the {ends[0]} % quantile, because the {ends[1]} value itself belongs to one person"
+        )
         if note not in self.notes:
             self.notes.append(note)
         return self._quantile(node.this, EXTREME if low else 1 - EXTREME, where)
@@ -172,7 +179,8 @@ class Measuring:
         inner, order = node.this, node.expression.expressions
         if not isinstance(inner, exp.PercentileCont | exp.PercentileDisc) or len(order) != 1:
             raise NotAllowed(
-                "Only PERCENTILE_CONT and PERCENTILE_DISC stand WITHIN GROUP.", next_step="Order by one column."
+                "WITHIN GROUP is supported only for PERCENTILE_CONT and PERCENTILE_DISC, with one ORDER BY column.",
+                next_step="Write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x).",
             )
         share = _share(inner.this)
         return self._quantile(order[0].this, 1 - share if order[0].args.get("desc") else share, where)
@@ -180,7 +188,10 @@ class Measuring:
     def _quantile(self, node: exp.Expr, q: Fraction, where: Expression | None) -> Computed:
         value = self.read(node)
         if isinstance(node, exp.Distinct) or value.properties.type is Type.BOOLEAN:
-            raise NotAllowed("A quantile is of numbers or dates.", next_step="Count truth values instead.")
+            raise NotAllowed(
+                "Quantiles are supported only for numbers and dates, without DISTINCT.",
+                next_step="For a BOOLEAN, use COUNT(*) FILTER (WHERE x).",
+            )
         measure = Measure(kind=Kind.QUANTILE, values=(value,), where=where, steps=(self._steps(value, node),), q=q)
         kind = Type.DATE if value.properties.type is Type.DATE else Type.REAL
         return Computed(Estimate("quantile", (self._index(measure),)), kind)
@@ -198,7 +209,10 @@ def _coarsened(measure: Measure) -> Measure:
     """Squares and products keep about as many bits as a column has: the rest is divided away, and rounded."""
     largest = replace(measure, coarser=0).largest
     if largest >= 2**62:
-        raise TooLarge("Squares could overflow.", next_step="Ask the owner for a coarser grid.")
+        raise TooLarge(
+            "The sum of squares could overflow 64 bits.",
+            next_step="Ask the data owner for narrower bounds or a coarser granularity.",
+        )
     return replace(measure, coarser=max(0, largest.bit_length() - _SQUARE_BITS))
 
 
@@ -208,5 +222,8 @@ def _some(where: Expression | None) -> Sequence[Expression]:
 
 def _share(node: exp.Expr | None) -> Fraction:
     if not isinstance(node, exp.Literal) or node.is_string or not 0 <= Fraction(node.name) <= 1:
-        raise BadProbability("A quantile is a number from 0 to 1.", next_step="Write QUANTILE_CONT(x, 0.5).")
+        raise BadProbability(
+            "The fraction of a quantile must be a constant from 0 to 1.",
+            next_step="Write for example QUANTILE_CONT(x, 0.5).",
+        )
     return Fraction(node.name)

@@ -16,6 +16,7 @@ from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.expressions.postprocessing_expressions import AfterReader, Computed, has_aggregate
 from discreet.sql.expressions.row_expressions import expression
 from discreet.sql.reader.contribution_options import limits_of, tightened
+from discreet.sql.reader.error_location import clause_name
 from discreet.sql.reader.query_text import Options
 from discreet.sql.reader.reader_model import Context, Names, Released
 from discreet.sql.reader.scope import Scope
@@ -88,8 +89,8 @@ class GroupReader(AfterReader):
         index = self._same_key(node)
         if index is None:
             raise NotAllowed(
-                "A column stands outside of an aggregate and is no group key.",
-                next_step="Put it into GROUP BY, or count, sum or average it.",
+                "A column is neither in GROUP BY nor inside an aggregate.",
+                next_step="Add it to GROUP BY, or use it in an aggregate such as AVG(x).",
             )
         return index
 
@@ -101,8 +102,8 @@ def read_release(select: exp.Select, names: Names, context: Context, options: Op
     keep_where(select, scope, names, context)
     if scope.relation.is_public:
         raise NotAllowed(
-            "The question reads public tables only, which need no protection.",
-            next_step="Read a protected table, or look at the public file itself.",
+            "This query reads public tables only. They need no protection.",
+            next_step="Query a protected table, or read the public file directly.",
         )
     reader = GroupReader(scope, context, names)
     if any(isinstance(node.unalias(), exp.Mode) for node in select.expressions):
@@ -113,7 +114,7 @@ def read_release(select: exp.Select, names: Names, context: Context, options: Op
     having = _having(select, reader)
     order = [ordered(node, outputs, reader) for node in _listed(select.args.get("order"))]
     if not reader.measuring.measures:
-        raise NotAllowed("A question must count, sum or average something.", next_step="Add COUNT(*).")
+        raise NotAllowed("The query has no aggregate.", next_step="Add COUNT(*).")
     limits = limits_of(scope.relation, options, context.catalog, has_keys=bool(reader.keys))
     query = Query(
         rows=tightened(scope.relation, limits),
@@ -140,12 +141,16 @@ def _mode(select: exp.Select, reader: GroupReader, options: Options) -> Released
     scope, context = reader.scope, reader.context
     ((name, node), *others) = named_outputs(select)
     if others or any(select.args.get(clause) for clause in ("group", "having", "order", "limit")):
-        raise NotAllowed("MODE is asked for by itself.", next_step="Write SELECT MODE(ward) FROM visits.")
+        raise NotAllowed(
+            "MODE must be the only output, without GROUP BY, HAVING, ORDER BY and LIMIT.",
+            next_step="Write for example SELECT MODE(ward) FROM visits.",
+        )
     value = reader.expression(node.this)
     listed = values_of(value, context.lookup)
     if listed is None:
         raise NotAllowed(
-            "MODE is of values that are declared.", next_step="Ask the owner to declare the column's values."
+            "MODE needs a column whose possible values are declared.",
+            next_step="Ask the data owner to declare the column's values.",
         )
     key = Key(scope.fresh(value), tuple(part for part in listed if part is not None))
     limits = limits_of(scope.relation, options, context.catalog, has_keys=True)
@@ -172,7 +177,7 @@ def _having(select: exp.Select, reader: GroupReader) -> After | None:
 
     read = reader.read(clause.this.transform(meant))
     if read.type not in (Type.BOOLEAN, None):
-        raise NotAllowed("A condition must be true or false.", next_step="Compare something: COUNT(*) > 0.")
+        raise NotAllowed("A condition must be a BOOLEAN.", next_step="Write a comparison, for example COUNT(*) > 100.")
     return read.after
 
 
@@ -229,7 +234,8 @@ def check_clauses(select: exp.Select, known: set[str], where: str = "here") -> N
     """Refuse a clause by its name."""
     for clause, value in select.args.items():
         if value and clause not in known:
-            raise NotAllowed(f"{clause.strip('_').upper()} is not allowed {where}.", next_step="Leave it out.")
+            step = "Remove it; to list values, use GROUP BY with COUNT(*)." if clause == "distinct" else "Remove it."
+            raise NotAllowed(f"{clause_name(clause)} is not allowed {where}.", next_step=step)
 
 
 def limit_of(select: exp.Expr) -> int | None:
@@ -239,9 +245,9 @@ def limit_of(select: exp.Expr) -> int | None:
         return None
     more = any(value for name, value in limit.args.items() if name not in ("this", "expression"))
     if more or not isinstance(limit.expression, exp.Literal) or not limit.expression.is_int:
-        raise NotAllowed("LIMIT takes a number.", next_step="Write LIMIT 10.")
+        raise NotAllowed("LIMIT needs a whole number.", next_step="Write LIMIT 10.")
     if len(limit.expression.name) > _LONGEST_LIMIT:
-        raise TooLarge("A number in the question is too long or too large.", next_step="Write it with fewer digits.")
+        raise TooLarge("A number in the query is too long or too large.", next_step="Write it with fewer digits.")
     return int(limit.expression.name)
 
 

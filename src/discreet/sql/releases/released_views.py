@@ -44,17 +44,17 @@ class RowReader(AfterReader):
     def leaf(self, node: exp.Expr) -> Computed | None:
         if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup | exp.Subquery | exp.Exists):
             raise NotAllowed(
-                "That cannot be computed from noisy rows here.", next_step="Use SUM, AVG, MIN, MAX or COUNT."
+                "This cannot be computed from noisy results.", next_step="Use SUM, AVG, MIN, MAX or COUNT."
             )
         if not isinstance(node, exp.Column):
             return None
         named = [computed for name, computed in self.columns(node.table) if name.lower() == node.name.lower()]
         if len(named) > 1:
-            raise UnknownName(f"The column {node.name} is in several tables.", next_step=f"Write table.{node.name}.")
+            raise UnknownName(f"Several tables have a column {node.name}.", next_step=f"Write table.{node.name}.")
         if not named:
             known = [name for name, _ in self.columns(node.table)]
-            problem = f"There is no column {node.name} here."
-            raise unknown_name(problem, node.name, known, next_step="Use a column of the released table.")
+            problem = f"The tables in FROM have no column {node.name}."
+            raise unknown_name(problem, node.name, known, next_step="Use an output column of the inner query.")
         return named[0]
 
 
@@ -74,7 +74,7 @@ class FoldReader(AfterReader):
             return self._fold(node)
         if isinstance(node, exp.Column | exp.AggFunc | exp.Filter | exp.WithinGroup | exp.Subquery | exp.Exists):
             raise NotAllowed(
-                "A column stands outside of an aggregate and is no group key.", next_step="Put it into GROUP BY."
+                "A column is neither in GROUP BY nor inside an aggregate.", next_step="Add it to GROUP BY."
             )
         return None
 
@@ -83,10 +83,10 @@ class FoldReader(AfterReader):
         if isinstance(node.this, exp.Star):
             return Computed(ColumnOf(self._place("count", None)), Type.INTEGER)
         if isinstance(node.this, exp.Distinct):
-            raise NotAllowed("Noisy values are not told apart here.", next_step="Leave DISTINCT out.")
+            raise NotAllowed("DISTINCT aggregates over noisy results are not supported.", next_step="Remove DISTINCT.")
         argument = self.rows.read(node.this)
         if op in ("sum", "avg") and argument.type not in (Type.INTEGER, Type.REAL, None):
-            raise NotAllowed("Only numbers are added up.", next_step="Sum a number.")
+            raise NotAllowed("SUM and AVG need numbers.", next_step="Use a numeric column.")
         return Computed(ColumnOf(self._place(op, argument.after)), Type.INTEGER if op == "count" else argument.type)
 
     def _place(self, op: str, argument: After | None) -> int:
@@ -103,7 +103,7 @@ def read_view(select: exp.Select, sources: list[tuple[str, Released]]) -> Releas
     first = 0
     for called, released in sources:
         if any(called.lower() == other.called.lower() for other in placed):
-            raise UnknownName("Two tables have the same name.", next_step="Give one of them an alias.")
+            raise UnknownName("Two tables in FROM have the same name.", next_step="Give one of them an alias with AS.")
         placed.append(Source(called, released, first))
         first += len(released.names)
     table: View = placed[0].released.view
@@ -125,12 +125,16 @@ def stacked(parts: list[Released]) -> Released:
     first = parts[0]
     if any(len(part.names) != len(first.names) for part in parts):
         raise NotAllowed(
-            "Both sides of UNION ALL need the same number of columns.", next_step="Select the same columns."
+            "Both sides of a set operation need the same number of columns.",
+            next_step="Select matching columns on both sides.",
         )
     for kinds in zip(*(part.types for part in parts), strict=True):
         known = {kind for kind in kinds if kind is not None}
         if len(known) > 1 and known != {Type.INTEGER, Type.REAL}:
-            raise NotAllowed("Both sides of UNION ALL need the same types.", next_step="Select the same columns.")
+            raise NotAllowed(
+                "Both sides of UNION ALL need columns of the same types.",
+                next_step="Select matching columns on both sides.",
+            )
     return Released(Stacked(tuple(part.view for part in parts)), first.names, first.types)
 
 
@@ -190,14 +194,15 @@ def _conditions(select: exp.Select, rows: RowReader) -> After | None:
             or (join.kind or "").upper() not in ("", "INNER", "CROSS")
         ):
             raise NotAllowed(
-                "Released tables are joined by comma, CROSS JOIN or JOIN … ON.", next_step="Write JOIN … ON."
+                "Aggregated results can be joined only with a comma, CROSS JOIN or JOIN … ON.",
+                next_step="Use JOIN … ON.",
             )
         nodes += [join.args["on"]] if join.args.get("on") is not None else []
     if not nodes:
         return None
     condition = rows.read(exp.and_(*(node.copy() for node in nodes)))
     if condition.type not in (Type.BOOLEAN, None):
-        raise NotAllowed("A condition must be true or false.", next_step="Compare something: n > 0.")
+        raise NotAllowed("A condition must be a BOOLEAN.", next_step="Write a comparison, for example n > 100.")
     return condition.after
 
 
@@ -209,7 +214,9 @@ def _expanded(select: exp.Select, rows: RowReader) -> list[tuple[str, Computed]]
         name, inner = next(named)
         if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
             if any(value for key, value in inner.args.items() if key not in ("this", "table")):
-                raise NotAllowed("Only a plain * is known here.", next_step="Name the columns.")
+                raise NotAllowed(
+                    "Only a plain * (or * EXCLUDE) is supported here.", next_step="List the columns by name."
+                )
             shown += rows.columns(node.text("table"))
         else:
             shown.append((name, rows.read(inner)))
