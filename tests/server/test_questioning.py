@@ -6,11 +6,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.api.remote import RemoteCurator
+from discreet.api.requests.session_answers import MOST_AT_ONCE
 from discreet.errors import BadInput, RequestConflict, SessionEnded, UnknownName, UnknownSession
 from discreet.samples import clinic, write_clinic
 from discreet.server.auth.keys import KeyBook
 from discreet.server.http.http_app import create_app
-from discreet.server.schemas.session_bodies import MOST_AT_ONCE
 from discreet.sessions import Between
 from discreet.sessions.query_json import query_from_json, query_to_json
 from tests.opening import CAP, begin_books, open_curator
@@ -124,17 +124,19 @@ def test_far_it_is_as_near_and_goes_on_where_the_server_has_let_go_of_it(door):
     session = far.session(asked.pop("source"), **asked)
     queries = [{"sex": {"F"}}, {"age": Between(30, 49)}, {"age": 5}, {}]
     told = session.answer_many(queries)
-    near = curator.open_session(session.id, analyst="bob")
+    near = curator.context.sessions.get(session.id, analyst="bob")
     assert near.answer_many(queries) == told
     assert (near.left, near.within) == (session.left, session.within)
-    curator.close_sessions()
+    curator.context.sessions.close()
     assert session.answer_many(queries) == told
     assert session.answer_many(["age BETWEEN 30 AND 49", "sex = 'F'"]) == [told[1], told[0]]
     assert session.answer("sex <> 'F'").how == "estimated"
     assert session.answer({"sex": "M"}) == session.answer("NOT sex = 'F'")
     assert session.left == 15
     assert far.plan_session(OPENED["source"], **asked).asked_before
-    assert far.plan_session(OPENED["source"], **asked) == curator.plan_session(OPENED["source"], analyst="bob", **asked)
+    assert far.plan_session(OPENED["source"], **asked) == curator.as_analyst("bob").plan_session(
+        OPENED["source"], **asked
+    )
     with pytest.raises(SessionEnded):
         session.answer_many([{"age": age} for age in range(50)])
     for query, error in (({"none": 1}, UnknownName), ({"sex": "X"}, BadInput), (["sex"], BadInput)):

@@ -14,7 +14,7 @@ from discreet.sessions import Between
 from tests.dying import die_at, one_after_another
 
 EARLY = "early "
-OPENED = {"rho": 0.05, "queries": 300, "alarms": 8, "analyst": "alice"}
+OPENED = {"rho": 0.05, "queries": 300, "alarms": 8}
 BATCHES = [
     [{"ward": ward, "age": Between(first, first + more)} for first in range(6)] for ward in "ABC" for more in (0, 3)
 ]
@@ -25,7 +25,7 @@ def go(place: Path, label: str, count: int) -> None:
     with open_curator(place) as curator:
         if label.startswith(EARLY):
             die_at(curator, label.removeprefix(EARLY), count)
-        session = curator.session("visits", **OPENED)
+        session = curator.as_analyst("alice").session("visits", **OPENED)
         die_at(curator, label.removeprefix(EARLY), count)
         for batch in BATCHES:
             told = [answer.count for answer in session.answer_many(batch)]

@@ -33,10 +33,10 @@ def all_at_once(*calls):
 
 def test_no_more_are_open_than_may_be_however_many_are_opened_at_once():
     with a_curator() as curator:
-        curator.limit_sessions(each=2, most=3)
+        curator.context.sessions.limit(each=2, most=3)
 
         def opening(name, analyst):
-            return lambda: curator.session(ROWS, rho=0.01, queries=5, name=name, analyst=analyst, workload=1)
+            return lambda: curator.as_analyst(analyst).session(ROWS, rho=0.01, queries=5, name=name, workload=1)
 
         said = all_at_once(*(opening(str(number), analyst) for number in range(4) for analyst in ("alice", None)))
         opened = [session for session in said if not isinstance(session, TooMany) and session.is_open]
@@ -54,7 +54,7 @@ def test_one_session_that_is_opened_many_times_at_once_is_one():
 
 def test_a_place_is_given_back_where_opening_is_refused():
     with a_curator() as curator:
-        curator.limit_sessions(each=1, most=1)
+        curator.context.sessions.limit(each=1, most=1)
         with pytest.raises(BudgetExceeded):
             curator.session(ROWS, rho=1000, queries=5, workload=1)
         assert curator.session(ROWS, rho=0.01, queries=5, workload=1).is_open
@@ -67,4 +67,5 @@ def test_weights_keep_no_more_tables_than_there_is_room_for(monkeypatch):
     for columns in itertools.combinations(names, 5):
         query = session_models.Conjunction(columns, (((0, 0),),) * 5)
         assert weights.expected(query) == 4
-        assert sum(table.size for table in weights._tables._kept.values()) <= 100
+        kept = weights._tables._kept
+        assert sum(kept.get(columns).size for columns in kept) <= 100

@@ -44,7 +44,7 @@ def steps_of(curator):
 
 def test_one_charge_pays_for_many_questions_and_the_same_question_has_the_same_answer():
     with a_curator() as curator:
-        session = curator.session(ROWS, epsilon=1, delta=1e-9, queries=200, analyst="alice")
+        session = curator.as_analyst("alice").session(ROWS, epsilon=1, delta=1e-9, queries=200)
         spent, begun = curator.budget(), steps_of(curator)
         told = session.answer_many(ALL)
         assert steps_of(curator) <= begun + 2, "165 questions are one step, after the one that begins the guard"
@@ -55,7 +55,7 @@ def test_one_charge_pays_for_many_questions_and_the_same_question_has_the_same_a
         with pytest.raises(UnknownSession):
             session.answer(ALL[0])
         assert repr(session) == f"Session(id={session.id!r}, queries=200, closed)"
-        again = curator.session(ROWS, epsilon=1, delta=1e-9, queries=200, analyst="alice")
+        again = curator.as_analyst("alice").session(ROWS, epsilon=1, delta=1e-9, queries=200)
         assert again.id == session.id
         assert again.answer_many(ALL) == told
         assert again.left == 200 - 165
@@ -75,20 +75,20 @@ def test_answers_are_near_and_say_how_far_off_they_can_be():
 
 def test_a_session_ends_with_its_questions_and_says_so():
     with a_curator() as curator:
-        details = {"rho": 0.05, "queries": 2, "analyst": "alice"}
-        session = curator.session(ROWS, **details)
+        details = {"rho": 0.05, "queries": 2}
+        session = curator.as_analyst("alice").session(ROWS, **details)
         told = session.answer_many([{"ward": "A"}, {"ward": "B"}])
         with pytest.raises(SessionEnded, match="0 questions left"):
             session.answer({"ward": "C"})
         assert session.answer_many([{"ward": "B"}, {"ward": "A"}]) == told[::-1]
         session.close()
         spent = curator.budget()
-        ended = curator.session(ROWS, **details)
+        ended = curator.as_analyst("alice").session(ROWS, **details)
         assert ended.answer_many([{"ward": "A"}, {"ward": "B"}]) == told
         with pytest.raises(SessionEnded):
             ended.answer({"ward": "C"})
         assert curator.budget() == spent
-        other = curator.session(ROWS, name="another", **details)
+        other = curator.as_analyst("alice").session(ROWS, name="another", **details)
         assert curator.budget() != spent
         with pytest.raises(SessionEnded, match="2 questions left"):
             other.answer_many([{"ward": ward} for ward in "ABC"])
@@ -98,11 +98,11 @@ def test_a_session_ends_with_its_questions_and_says_so():
 
 def test_a_session_is_gone_on_with_by_nobody_but_who_opened_it():
     with a_curator() as curator:
-        session = curator.session(ROWS, rho=0.05, queries=5, analyst="alice")
-        assert curator.open_session(session.id, analyst="alice") is session
+        session = curator.as_analyst("alice").session(ROWS, rho=0.05, queries=5)
+        assert curator.context.sessions.get(session.id, analyst="alice") is session
         for wrong, analyst in ((session.id, None), (session.id, "bob"), ("0" * 32, "alice")):
             with pytest.raises(UnknownSession):
-                curator.open_session(wrong, analyst=analyst)
+                curator.context.sessions.get(wrong, analyst=analyst)
         assert curator.session(ROWS, rho=0.05, queries=5).id != session.id
 
 
@@ -122,10 +122,10 @@ def test_a_release_can_be_the_hypothesis_and_the_guard_finds_what_it_gets_wrong(
         assert session.alarms_left == 1
         mine = curator.as_analyst("alice").synthesize(ROWS, rho=1, workload=1, name="mine", method="independent")
         assert mine.total > 0
-        named = curator.session(ROWS, rho=1, queries=5, release="mine", analyst="alice")
+        named = curator.as_analyst("alice").session(ROWS, rho=1, queries=5, release="mine")
         assert named.left == 5
         with pytest.raises(NotAnswered):
-            curator.session(ROWS, rho=1, queries=5, release="mine", analyst="bob")
+            curator.as_analyst("bob").session(ROWS, rho=1, queries=5, release="mine")
         one = curator.synthesize("SELECT ward FROM visits", rho=1, workload=1)
         with pytest.raises(UnknownName, match="sex"):
             curator.session(ROWS, rho=1, queries=5, release=one)
@@ -157,13 +157,13 @@ def test_the_textbook_keeps_its_theorem():
 
 def test_a_frozen_analyst_hears_nothing_again():
     with a_curator() as curator:
-        session = curator.session(ROWS, rho=0.05, queries=5, analyst="alice")
+        session = curator.as_analyst("alice").session(ROWS, rho=0.05, queries=5)
         told = session.answer({"ward": "A"})
         curator.ledger.freeze("alice")
         with pytest.raises(AccountFrozen):
             session.answer({"ward": "A"})
         with pytest.raises(AccountFrozen):
-            curator.session(ROWS, rho=0.05, queries=5, analyst="alice")
+            curator.as_analyst("alice").session(ROWS, rho=0.05, queries=5)
         curator.ledger.freeze("alice", frozen=False)
         assert session.answer({"ward": "A"}) == told
 
@@ -171,16 +171,16 @@ def test_a_frozen_analyst_hears_nothing_again():
 def test_a_full_house_lets_go_of_ones_own_or_of_what_is_not_used_and_else_refuses(monkeypatch):
     """Opening again costs an alarm: so nobody has others' sessions closed by opening their own."""
     with a_curator() as curator:
-        curator.limit_sessions(each=2, most=3)
+        curator.context.sessions.limit(each=2, most=3)
 
         def opened(name, analyst):
-            return curator.session(ROWS, rho=0.01, queries=5, name=name, analyst=analyst, workload=1)
+            return curator.as_analyst(analyst).session(ROWS, rho=0.01, queries=5, name=name, workload=1)
 
         theirs = [opened(name, "alice") for name in ("a", "b")]
         mine = [opened("m0", None)]
         mine.append(opened("m1", None))  # for which the first of mine is let go
         assert [session.is_open for session in (*theirs, *mine)] == [True, True, False, True]
-        curator.limit_sessions(each=2, most=2)
+        curator.context.sessions.limit(each=2, most=2)
         mine[1].close()
         with pytest.raises(TooMany):
             opened("m2", None)
@@ -212,7 +212,7 @@ REFUSED = [
     ({"queries": 5, "alarms": 0}, BadInput),
     ({"queries": 5, "mode": "textbook", "alarms": 3}, BadInput),
     ({"queries": 5, "workload": 4}, BadInput),
-    ({"queries": 5, "name": "x" * 201}, BadInput),
+    ({"queries": 5, "name": "x" * 201}, TooLarge),
     ({"queries": 5, "epsilon": 1}, BadInput),
     ({"queries": 5, "rho": None, "epsilon": 1}, NeedsDelta),
     ({"queries": 5, "rho": None}, BadInput),
@@ -231,7 +231,7 @@ def test_what_cannot_be_is_refused_before_any_charge():
         spent = curator.budget()
         for asked, error in REFUSED:
             with pytest.raises(error):
-                curator.session(**{"source": ROWS, "rho": 0.1, "analyst": "alice", **asked})
+                curator.as_analyst("alice").session(**{"source": ROWS, "rho": 0.1, **asked})
         with pytest.raises(TooLarge):
             curator.session(wide, rho=0.1, queries=5, mode="textbook", bins=dict.fromkeys("xyzw", 256))
         assert curator.budget() == spent
@@ -240,13 +240,13 @@ def test_what_cannot_be_is_refused_before_any_charge():
 def test_what_it_would_cost_and_promise_is_said_without_spending_or_reading(monkeypatch):
     with a_curator() as curator:
         monkeypatch.setattr(curator._engine, "tables", None)
-        plan = curator.plan_session(ROWS, rho=0.05, queries=100, analyst="alice")
+        plan = curator.as_analyst("alice").plan_session(ROWS, rho=0.05, queries=100)
         assert (plan.cells, plan.queries, plan.alarms, plan.asked_before) == (60, 100, 4, False)
         assert plan.charged == {"dataset": True, "alice": True}
         assert curator.plan_session(ROWS, rho=0.05, queries=100, mode="textbook").within is None
         monkeypatch.undo()
-        assert curator.session(ROWS, rho=0.05, queries=100, analyst="alice").within == plan.within
-        assert curator.plan_session(ROWS, rho=0.05, queries=100, analyst="alice").asked_before
+        assert curator.as_analyst("alice").session(ROWS, rho=0.05, queries=100).within == plan.within
+        assert curator.as_analyst("alice").plan_session(ROWS, rho=0.05, queries=100).asked_before
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_ranges_are_of_whole_bins():
 
 def test_an_account_without_delta_takes_an_epsilon_alone():
     with a_curator(WIDE.replace("delta = 1e-6", "")) as curator:
-        session = curator.session(ROWS, epsilon=1, queries=20, analyst="alice")
+        session = curator.as_analyst("alice").session(ROWS, epsilon=1, queries=20)
         assert session.answer({"ward": "A"}).how == "estimated"
         assert curator.budget()[0].spent.epsilon == 1
         assert verify(curator.ledger).sound
@@ -311,7 +311,7 @@ def test_how_long_an_answer_is_expected_to_take_hangs_on_questions_alone():
                 heard.append(seconds)
                 return Call().leaving(seconds)
 
-            session = curator.session(ROWS, rho=0.01, queries=200, asking=Call(leaving=leaving))
+            session = curator.with_call(Call(leaving=leaving)).session(ROWS, rho=0.01, queries=200)
             session.answer_many(ALL[:50], call=Call(leaving=leaving))
             session.answer_many(ALL, call=Call(leaving=leaving))
             told.append(heard)
@@ -322,7 +322,7 @@ def test_how_long_an_answer_is_expected_to_take_hangs_on_questions_alone():
 def test_a_planted_string_is_in_no_answer_step_log_or_error(caplog):
     caplog.set_level(logging.DEBUG)
     with a_curator(planted=range(0, 1200, 7)) as curator:
-        session = curator.session(ROWS, rho=0.05, queries=300, analyst="alice")
+        session = curator.as_analyst("alice").session(ROWS, rho=0.05, queries=300)
         told = session.answer_many(ALL)
         with pytest.raises(BadInput) as refused:
             session.answer({"ward": "planted"})
@@ -337,9 +337,9 @@ def test_a_planted_string_is_in_no_answer_step_log_or_error(caplog):
 
 def test_two_curators_with_one_session_go_on_in_turn(tmp_path):
     place = prepared(tmp_path)
-    details = {"rho": 0.05, "queries": 300, "alarms": 8, "analyst": "alice"}
+    details = {"rho": 0.05, "queries": 300, "alarms": 8}
     with open_curator(place) as one, open_curator(place) as other:
-        first, second = one.session("visits", **details), other.session("visits", **details)
+        first, second = (each.as_analyst("alice").session("visits", **details) for each in (one, other))
         told = first.answer_many(ALL[:5])
         assert second.answer_many(ALL[:10])[:5] == told
         assert first.answer_many(ALL[:12])[:10] == second.answer_many(ALL[:10])
@@ -363,7 +363,7 @@ def die_in_a_session(folder, points):
     assert len(said[-1]) == len(BATCHES)
     assert all(heard == said[-1][: len(heard)] for heard in said)
     with open_curator(place) as curator:
-        session = curator.session("visits", **OPENED)
+        session = curator.as_analyst("alice").session("visits", **OPENED)
         again = [[answer.count for answer in session.answer_many(batch)] for batch in BATCHES]
         assert again == list(map(json.loads, said[-1]))
         assert session.left == 300 - len({repr(query) for batch in BATCHES for query in batch})
@@ -381,15 +381,16 @@ def test_a_process_killed_in_a_session_leaves_what_it_said_and_one_charge(tmp_pa
 def test_a_hypothesis_begins_with_tables_that_were_paid_for_before():
     with a_curator() as curator:
         curator.as_analyst("alice").synthesize("SELECT ward, sex, age FROM visits", rho=0.05, workload=2, name="before")
-        wanted = {"rho": 0.05, "queries": 10, "analyst": "alice", "reuse": True}
+        wanted = {"rho": 0.05, "queries": 10, "reuse": True}
+        alice = curator.as_analyst("alice")
         rows = "SELECT ward, sex, age FROM visits"
-        assert curator.plan_session(rows, **wanted).reused == ("before",)
-        with curator.session(rows, **wanted) as session:
+        assert alice.plan_session(rows, **wanted).reused == ("before",)
+        with alice.session(rows, **wanted) as session:
             told = session.answer({"ward": "A"}).count
-            assert session.facts.reused == ("before",)
+            assert session.state.reused == ("before",)
         curator.as_analyst("alice").synthesize(rows, rho=0.06, workload=2, name="later")
-        with curator.session(rows, **wanted) as again:
-            assert (again.answer({"ward": "A"}).count, again.facts.reused, again.replayed) == (told, ("before",), True)
+        with alice.session(rows, **wanted) as again:
+            assert (again.answer({"ward": "A"}).count, again.state.reused, again.replayed) == (told, ("before",), True)
         for given in ({"mode": "textbook"}, {"release": "before"}):
             with pytest.raises(BadInput):
-                curator.session(rows, **wanted, **given)
+                alice.session(rows, **wanted, **given)

@@ -12,6 +12,7 @@ from discreet.api.requests.compare import ComparePairRequest, ComparePriceReques
 from discreet.api.requests.evaluate import EvaluateRequest
 from discreet.api.requests.learn import LearnRequest
 from discreet.api.requests.releases import PublishRequest, ReleaseRequest, ReleasesRequest
+from discreet.api.requests.session import SessionRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.api.requests.tabulate import TabulateRequest
 from discreet.api.requests.watch import WatchRequest
@@ -95,6 +96,10 @@ class Api(ABC):
 
         return self.learn(Moments(features=columns), source, **options)
 
+    session = verb(SessionRequest)
+    plan_session = plan_verb(
+        SessionRequest, "Say what `session` would cost and which error bound it would have. Spends nothing."
+    )
     budget = verb(BudgetRequest)
     history = verb(HistoryRequest)
     catalog = verb(CatalogRequest)

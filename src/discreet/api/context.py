@@ -14,7 +14,7 @@ from discreet.ledger import Ledger
 from discreet.pipeline.call import Call
 from discreet.pipeline.parsed_queries import Readings
 from discreet.pipeline.pipeline import Pipeline
-from discreet.sessions.session_pool import Room
+from discreet.sessions.session_pool import SessionPool
 
 _PLANNING_SLOTS = 8
 """Queries that are planned at the same time, one per account: planning takes milliseconds, unless public tables are large."""
@@ -32,7 +32,7 @@ class Context:
     """Of the data."""
     dataset: str
     readings: Readings
-    sessions: Room
+    sessions: SessionPool
     planning_slots: FairSemaphore = field(default_factory=lambda: FairSemaphore(_PLANNING_SLOTS, each=1, long=0))
     call: Call = field(default_factory=Call)
 

@@ -8,11 +8,8 @@ from typing import Any
 
 import httpx
 
-from discreet.core.exact import exact
 from discreet.errors import DiscreetError, EngineFailure, QueryRefused, TextSpan, Unreachable
 from discreet.measurement.release_files import MEDIA_TYPE, read_release
-from discreet.results.answer_json import parameters_to_json
-from discreet.sql.builder import Table
 
 
 class Caller:
@@ -55,19 +52,6 @@ class Caller:
             return self._http.request(method, path, **given)
         except (httpx.HTTPError, httpx.InvalidURL) as failure:
             raise _unreachable(failure) from None
-
-
-def run_body(source: str | Table, said: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said about a run, and nothing that was not."""
-    body: dict[str, Any] = {"source": str(source)}
-    for name, value in said.items():
-        if name in ("epsilon", "delta", "rho") and value is not None:
-            body[name] = float(exact(value))
-        elif name == "parameters":
-            body |= {name: parameters_to_json(value)} if value else {}
-        elif value is not None:
-            body[name] = value
-    return body
 
 
 def named(request_id: str | None) -> dict[str, str]:

@@ -13,7 +13,6 @@ from discreet.api.context import Context
 from discreet.api.operations import ask
 from discreet.api.operations.bounds_estimate import bins_query, ends_of, to_be_bounded
 from discreet.api.operations.networks import AnswersGraphs
-from discreet.api.operations.sessions import OpensSessions
 from discreet.api.requests.ask import AskRequest
 from discreet.api.requests.base import PaidRequest, Plan, Request
 from discreet.catalog import Catalog
@@ -24,7 +23,7 @@ from discreet.pipeline.call import Call
 from discreet.pipeline.parsed_queries import Readings
 from discreet.pipeline.pipeline import Pipeline
 from discreet.results.answer import Answer
-from discreet.sessions.session_pool import Room
+from discreet.sessions.session_pool import SessionPool
 
 
 class Estimate(NamedTuple):
@@ -113,7 +112,6 @@ def _operation(request: Request[Any, Any]) -> ModuleType:
 
 class Curator(
     AnswersGraphs,
-    OpensSessions,
     LocalApi,
 ):
     """Stands between a database and an analyst who may be hostile.
@@ -130,7 +128,7 @@ class Curator(
         self, catalog: Catalog, ledger: Ledger, engine: Engine, *, version: int = 1, dataset: str = "dataset"
     ) -> None:
         self.declared, self.ledger, self.version, self.dataset = catalog, ledger, version, dataset
-        self._engine, self._pipeline, self._sessions = engine, Pipeline(ledger, engine), Room()
+        self._engine, self._pipeline = engine, Pipeline(ledger, engine)
         self.context = Context(
             catalog=catalog,
             ledger=ledger,
@@ -139,7 +137,7 @@ class Curator(
             version=version,
             dataset=dataset,
             readings=Readings(catalog, engine, today=ledger.data_day()),
-            sessions=self._sessions,
+            sessions=SessionPool(),
         )
 
     def __enter__(self) -> Self:
@@ -155,7 +153,7 @@ class Curator(
 
     def close_data(self) -> None:
         """Close the engine alone: another curator continues with the ledger."""
-        self.close_sessions()
+        self.context.sessions.close()
         self._engine.close()
 
     def cancel(self, call: Call) -> None:

@@ -76,3 +76,16 @@ class LearningPlan(RunPlan):
     """What a model or an evaluation would measure, how exactly, and what it would cost. Nothing was spent or read."""
 
     measurements: tuple[PlannedMeasurement, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPlan(RunPlan):
+    """What a session would cost, and its error bound. Nothing was spent or read."""
+
+    cells: int
+    """The number of cells of the table over all columns."""
+    queries: int
+    alarms: int | None
+    """None, as `within`, if it is known only after the number of rows is measured."""
+    within: float | None
+    """In rows: with probability 95 %, no checked answer is further off."""

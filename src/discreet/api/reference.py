@@ -18,7 +18,9 @@ _JSON = {
     "Number": "number",
     "Parameters": "object or list",
     "Prices": "object of numbers",
+    "Sequence[SessionQuery]": "list of objects or strings",
     "Workload": "list of objects",
+    "str | RunRelease": "string",
 }
 """The JSON form of each type that is not an object of its own."""
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self, Unpack
+from typing import Any, Self
 
 import httpx
 
 from discreet.api.base import Api
 from discreet.api.faces.networks import GraphsFace, unknown_graph
-from discreet.api.faces.sessions import SessionPlan, SessionsFace
-from discreet.api.http_client import Caller, checked, named, run_body
-from discreet.api.plans import LearningPlan, SynthesisPlan, TablesPlan
-from discreet.api.remote_results import RemoteAnswer, RemoteGraph, RemoteSession, RemoteWatch
+from discreet.api.http_client import Caller, checked, named
+from discreet.api.plans import LearningPlan, SessionPlan, SynthesisPlan, TablesPlan
+from discreet.api.remote_results import RemoteAnswer, RemoteGraph, RemoteSession, RemoteWatch, session_answers
 from discreet.api.request_json import address_of, request_to_json
 from discreet.api.requests.accounts import BudgetRequest, CardRequest, CatalogRequest, HistoryRequest
 from discreet.api.requests.ask import AskRequest
@@ -21,6 +20,8 @@ from discreet.api.requests.compare import ComparePairRequest, ComparePriceReques
 from discreet.api.requests.evaluate import EvaluateRequest
 from discreet.api.requests.learn import LearnRequest
 from discreet.api.requests.releases import PublishRequest, ReleaseRequest, ReleasesRequest
+from discreet.api.requests.session import SessionRequest
+from discreet.api.requests.session_answers import SessionAnswersRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.api.requests.tabulate import TabulateRequest
 from discreet.api.requests.watch import WatchRequest
@@ -28,7 +29,6 @@ from discreet.api.stored_releases import stored_release
 from discreet.core.json_codec import from_json
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
-from discreet.errors import BadInput
 from discreet.learning.runs.evaluation import Evaluation
 from discreet.learning.runs.model_release import ModelRelease
 from discreet.measurement.run_release import RunRelease
@@ -40,14 +40,12 @@ from discreet.results.models import (
     PastRelease,
     WatchFacts,
 )
-from discreet.sessions.session_run import SessionOptions
-from discreet.sql.builder import Table
 from discreet.synthetic.synthetic_release import SyntheticRelease
 from discreet.workloads.releases.regional import RegionalRelease
 from discreet.workloads.releases.tabulation import TabulatedRelease
 
 
-class RemoteCurator(Api, GraphsFace, SessionsFace):
+class RemoteCurator(Api, GraphsFace):
     """The interface over HTTP: the same calls as on a local curator, for the account of the key.
 
     Args:
@@ -89,25 +87,6 @@ class RemoteCurator(Api, GraphsFace, SessionsFace):
             _PLANS[type(request)], checked(self.server.send("POST", request.http_plan_path, json=body))
         )
         return planned
-
-    def session(
-        self, source: str | Table, *, queries: int, request_id: str | None = None, **wanted: Unpack[SessionOptions]
-    ) -> RemoteSession:
-        """Many queries about counts of rows, chosen one by another's answer, for one price that is paid now. A release is named."""
-        body = _session_body(source, queries, wanted)
-        headers = named(request_id)
-
-        def send(path: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-            return checked(
-                self.server.send("POST", path, json=given, headers=headers if given is body else named(None))
-            )
-
-        return RemoteSession(send, body)
-
-    def plan_session(self, source: str | Table, *, queries: int, **wanted: Unpack[SessionOptions]) -> SessionPlan:
-        """What `session` would cost and promise, or its refusal. Spends nothing."""
-        body = {**_session_body(source, queries, wanted), "dry": True}
-        return from_json(SessionPlan, checked(self.server.send("POST", "/v1/sessions", json=body)))
 
     def graph(self, name: str) -> RemoteGraph:
         """A network of the catalog, to be asked about: `graph("friends").triangles(epsilon=1)`."""
@@ -198,6 +177,8 @@ _READERS: dict[type[Request[Any, Any]], Callable[[Caller, Any], Any]] = {
     TabulateRequest: _tables,
     LearnRequest: _release_as(ModelRelease),
     EvaluateRequest: _release_as(Evaluation),
+    SessionRequest: RemoteSession,
+    SessionAnswersRequest: session_answers,
     BudgetRequest: _got(lambda facts: [from_json(Balance, each) for each in facts["accounts"]]),
     HistoryRequest: _got(lambda facts: [from_json(PastRelease, each) for each in facts["queries"]]),
     CatalogRequest: _got(lambda facts: from_json(CatalogFacts, facts)),
@@ -216,17 +197,9 @@ _PLANS: dict[type[Request[Any, Any]], type[Any]] = {
     TabulateRequest: TablesPlan,
     LearnRequest: LearningPlan,
     EvaluateRequest: LearningPlan,
+    SessionRequest: SessionPlan,
 }
 """What the plan of each request is."""
-
-
-def _session_body(source: str | Table, queries: int, wanted: SessionOptions) -> dict[str, Any]:
-    """What was said about a session; a server knows releases by their names."""
-    if isinstance(wanted.get("release"), RunRelease):
-        raise BadInput(
-            "A server knows releases by their names.", next_step="Give the name of one that you have paid for."
-        )
-    return run_body(source, {**wanted, "queries": queries, "name": wanted.get("name") or None})
 
 
 def connect(url: str, *, key: str) -> RemoteCurator:

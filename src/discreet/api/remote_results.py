@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -10,6 +10,10 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from discreet.api.faces.networks import GraphFace, GraphPlan
+from discreet.api.http_client import Caller, checked, named
+from discreet.api.request_json import address_of, request_to_json
+from discreet.api.requests.session import SessionRequest
+from discreet.api.requests.session_answers import SessionAnswersRequest
 from discreet.core.exact import Number, exact, read_level
 from discreet.core.json_codec import from_json
 from discreet.core.number_format import CONFIDENCE
@@ -22,8 +26,7 @@ from discreet.results.answer_json import read_array, read_ends, read_half_widths
 from discreet.results.models import WatchFacts
 from discreet.results.watch_base import WatchFace
 from discreet.sessions.count_queries import SessionQuery
-from discreet.sessions.query_json import query_to_json
-from discreet.sessions.session_base import SessionFace, SessionFacts
+from discreet.sessions.session_base import SessionAnswers, SessionBase, SessionState
 from discreet.sessions.session_terms import SessionAnswer
 
 _AT_ONCE = 1_000
@@ -161,41 +164,64 @@ def _verb_body(verb: str, epsilon: Number | None, settings: Mapping[str, Any]) -
     return said | {name: float(exact(number)) for name, number in numbers.items()}
 
 
-class RemoteSession(SessionFace):
-    """A session behind a server. Where that has let go of it, it is opened again in the same words, and goes on.
+class RemoteSession(SessionBase):
+    """A session behind a server. If the server has closed it, it is opened again by the same request.
 
     Args:
-        send: Posts to an address, and returns what is said.
-        body: In which words it was opened.
+        caller: The connection to the server.
+        request: The request that opens it.
     """
 
-    def __init__(self, send: Callable[[str, Mapping[str, Any]], Mapping[str, Any]], body: Mapping[str, Any]) -> None:
-        self._send, self._body = send, body
-        self._facts = self._opened()
+    def __init__(self, caller: Caller, request: SessionRequest) -> None:
+        self._caller, self._request = caller, request
+        self._headers = named(request.request_id)
+        self._state = self._open()
 
     def __repr__(self) -> str:
         return f"RemoteSession(id={self.id!r}, left={self.left})"
 
     @property
-    def facts(self) -> SessionFacts:
-        """How far it had got when it was last heard of."""
-        return self._facts
+    def state(self) -> SessionState:
+        """How far the session had got when the server last answered."""
+        return self._state
 
     def answer_many(self, queries: Iterable[SessionQuery]) -> list[SessionAnswer]:
-        """The same for many queries, some thousands in a request."""
-        facts, told = [query_to_json(query) for query in queries], []
-        for start in range(0, len(facts), _AT_ONCE):
-            told += self._asked(facts[start : start + _AT_ONCE])
-        return told
+        """Answer many queries, a thousand in each request.
 
-    def _asked(self, queries: list[dict[str, Any] | str]) -> list[SessionAnswer]:
+        Args:
+            queries: In the order of the answers.
+        """
+        listed, answers = list(queries), list[SessionAnswer]()
+        for start in range(0, len(listed), _AT_ONCE):
+            answers += self._answer(listed[start : start + _AT_ONCE])
+        return answers
+
+    def close(self) -> None:
+        """Do nothing: the server closes sessions that are not used."""
+
+    def _answer(self, queries: Sequence[SessionQuery]) -> list[SessionAnswer]:
+        request = SessionAnswersRequest(self.id, queries)
         try:
-            said = self._send(f"/v1/sessions/{self.id}/answers", {"queries": queries})
+            answered = session_answers(self._caller, request)
         except UnknownSession:
-            self._facts = self._opened()
-            said = self._send(f"/v1/sessions/{self.id}/answers", {"queries": queries})
-        self._facts = from_json(SessionFacts, said)
-        return [SessionAnswer(**answer) for answer in said["answers"]]
+            self._state = self._open()
+            answered = session_answers(self._caller, request)
+        self._state = answered.state
+        return list(answered.answers)
 
-    def _opened(self) -> SessionFacts:
-        return from_json(SessionFacts, self._send("/v1/sessions", self._body))
+    def _open(self) -> SessionState:
+        body, path = request_to_json(self._request), address_of(self._request)
+        return from_json(SessionState, checked(self._caller.send("POST", path, json=body, headers=self._headers)))
+
+
+def session_answers(caller: Caller, request: SessionAnswersRequest) -> SessionAnswers:
+    """Answer queries in a session that the server has open.
+
+    Args:
+        caller: The connection to the server.
+        request: The session and the queries.
+    """
+    body = request_to_json(request)
+    answered = checked(caller.send("POST", address_of(request), json=body, headers=named(None)))
+    answers = [SessionAnswer(**answer) for answer in answered["answers"]]
+    return SessionAnswers(answers, from_json(SessionState, answered))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -68,6 +68,26 @@ def _read_decider(data: Any) -> Any:
     return decider_from_json(data)
 
 
+def _release_name(value: Any) -> str:
+    if not isinstance(value, str):
+        raise BadInput(
+            "A server knows releases by their names.", next_step="Give the name of a release that you have paid for."
+        )
+    return value
+
+
+def _session_queries(queries: Iterable[Any]) -> list[Any]:
+    from discreet.sessions.query_json import query_to_json  # noqa: PLC0415
+
+    return [query_to_json(query) for query in queries]
+
+
+def _read_session_queries(queries: Iterable[Any]) -> list[Any]:
+    from discreet.sessions.query_json import query_from_json  # noqa: PLC0415
+
+    return [query_from_json(query) for query in queries]
+
+
 _TO_JSON: dict[str, Callable[[Any], Any]] = {
     "AnyModel": _model,
     "Classifier | Decider": _decider,
@@ -76,7 +96,9 @@ _TO_JSON: dict[str, Callable[[Any], Any]] = {
     "Number": _number,
     "Parameters": parameters_to_json,
     "Prices": _prices,
+    "Sequence[SessionQuery]": _session_queries,
     "Workload": _workload,
+    "str | RunRelease": _release_name,
     "str | Table": str,
     "tuple[str, ...]": list,
 }
@@ -85,6 +107,7 @@ _FROM_JSON: dict[str, Callable[[Any], Any]] = {
     "AnyModel": _read_model,
     "Classifier | Decider": _read_decider,
     "Parameters": parameters_from_json,
+    "Sequence[SessionQuery]": _read_session_queries,
     "Workload": _read_workload,
     "tuple[str, ...]": tuple,
 }

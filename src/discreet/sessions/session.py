@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Self
 
 from discreet.algebra.query import Query
 from discreet.errors import RunChanged, SessionEnded, TooMany, UnknownSession
@@ -21,7 +20,7 @@ from discreet.planning.effort import seconds_of_counts
 from discreet.sessions.count_queries import Reading, SessionQuery
 from discreet.sessions.modes import Mode
 from discreet.sessions.progress import MOST_AT_ONCE, Course
-from discreet.sessions.session_base import SessionFace, SessionFacts
+from discreet.sessions.session_base import SessionBase, SessionState
 from discreet.sessions.session_terms import SessionAnswer
 from discreet.sessions.sql_conditions import Conditions
 
@@ -76,7 +75,7 @@ class Opening:
             raise
 
 
-class Session(SessionFace):
+class Session(SessionBase):
     """Many queries under one price. The same query has the same answer, whenever it is asked.
 
     Args:
@@ -106,12 +105,6 @@ class Session(SessionFace):
         state = f"left={self.left}" if self.is_open else "closed"
         return f"Session(id={self.id!r}, queries={self._opening.queries}, {state})"
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     @property
     def id(self) -> str:
         """The same whenever it is opened again; also of one that is closed."""
@@ -133,10 +126,10 @@ class Session(SessionFace):
         return self._opening.run.domain
 
     @property
-    def facts(self) -> SessionFacts:
-        """How far it has got."""
+    def state(self) -> SessionState:
+        """How far the session has got."""
         course = self._open
-        return SessionFacts(
+        return SessionState(
             id=self.id,
             receipt=self.receipt,
             left=course.left,

@@ -1,17 +1,18 @@
-"""What is seen of a session, near or far."""
+"""The interface of a session, local or remote."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from discreet.sessions.count_queries import SessionQuery
 from discreet.sessions.session_terms import SessionAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionFacts:
+class SessionState:
     """How far a session has got."""
 
     id: str
@@ -20,49 +21,68 @@ class SessionFacts:
     alarms_left: int
     within: float
     reused: tuple[str, ...] = ()
-    """Names of releases whose tables its hypothesis began with."""
+    """Names of releases whose tables entered the model that answers."""
 
 
-class SessionFace(ABC):
-    """A session, wherever its rows are. The same query has the same answer, whenever it is asked."""
+@dataclass(frozen=True, slots=True)
+class SessionAnswers:
+    """Answers to some queries, and the state of the session after them."""
+
+    answers: Sequence[SessionAnswer]
+    state: SessionState
+
+
+class SessionBase(ABC):
+    """A session, local or remote. The same query always has the same answer."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     @abstractmethod
-    def facts(self) -> SessionFacts:
-        """How far it has got."""
+    def state(self) -> SessionState:
+        """How far the session has got."""
 
     @property
     def id(self) -> str:
-        """The same whenever it is opened again."""
-        return self.facts.id
+        """The same whenever the session is opened again."""
+        return self.state.id
 
     @property
     def left(self) -> int:
-        """How many new queries may still be asked."""
-        return self.facts.left
+        """How many new queries can still be answered."""
+        return self.state.left
 
     @property
     def alarms_left(self) -> int:
-        """How many badly answered queries can still be found, and measured. A restart costs one, too."""
-        return self.facts.alarms_left
+        """How many badly answered queries can still be found and measured. Opening the session again uses one."""
+        return self.state.alarms_left
 
     @property
     def within(self) -> float:
-        """In rows: with a chance of 95 %, no answer that the guard let pass is further off than this."""
-        return self.facts.within
+        """In rows: with probability 95 %, no checked answer is further off."""
+        return self.state.within
 
     def answer(self, query: SessionQuery) -> SessionAnswer:
-        """How many rows meet a condition.
+        """Answer how many rows meet a condition.
 
         Args:
-            query: On each of some columns, such as `{"ward": ["ICU", "surgery"], "age": Between(30, 49)}`; or as SQL has it behind WHERE.
+            query: Conditions by column, such as `{"ward": ["ICU", "surgery"], "age": Between(30, 49)}`; or a condition
+                in SQL, as in WHERE.
         """
         return self.answer_many([query])[0]
 
     @abstractmethod
     def answer_many(self, queries: Iterable[SessionQuery]) -> list[SessionAnswer]:
-        """The same for many queries: they are stored together, which is as fast as storing one.
+        """Answer many queries. All answers are stored together, which takes as long as storing one.
 
         Args:
-            queries: In order.
+            queries: In the order of the answers.
         """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the memory of the session. It can be opened again without a charge."""

@@ -1,6 +1,6 @@
-"""Room for sessions: rows and tables are in memory while one is open, so there are so many of each analyst's, and so many in all.
+"""The open sessions of a curator, with limits per analyst and in all: an open session holds rows and tables in memory.
 
-One that is being opened has its place already: however many are opened at once, no more are there than may be.
+A session that is being opened counts already, so the limits hold however many are opened at the same time.
 """
 
 from __future__ import annotations
@@ -11,114 +11,130 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from discreet.errors import TooMany
+from discreet.errors import TooMany, UnknownSession
+from discreet.measurement.domain import MOST_COUNTED
 from discreet.sessions.session import Session
 
 UNUSED = 600.0
-"""Seconds after which a session may be let go for somebody else's."""
+"""Seconds without a query after which a session may be closed for another analyst's."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Coming:
+class _Slot:
     """A session that is being opened."""
 
     analyst: str | None
-    is_over: threading.Event = field(default_factory=threading.Event)
+    is_released: threading.Event = field(default_factory=threading.Event)
 
 
-class Room:
+class SessionPool:
     """The sessions that are open, by their ids."""
 
     def __init__(self) -> None:
         self._each, self._most = sys.maxsize, sys.maxsize
+        self.most_cells = MOST_COUNTED
+        """Largest table over the columns of one query."""
         self._lock = threading.Lock()
-        self._here: dict[str, Session] = {}
-        self._coming: dict[str, _Coming] = {}
+        self._sessions: dict[str, Session] = {}
+        self._slots: dict[str, _Slot] = {}
 
-    def limit(self, *, each: int, most: int) -> None:
-        """Say how many sessions may be open from now on.
-
-        Args:
-            each: How many of one analyst stay open: for another, the first of them is let go.
-            most: How many stay open in all: for another, one is let go that nobody has used for long, or it is refused.
-        """
-        self._each, self._most = each, most
-
-    def find(self, name: str) -> Session | None:
-        """A session that is open.
+    def limit(self, *, each: int, most: int, most_cells: int = MOST_COUNTED) -> None:
+        """Limit the sessions that are open from now on.
 
         Args:
-            name: Its id.
+            each: Of one analyst. To open another closes the analyst's oldest one.
+            most: In all. To open another closes one that has not been used for long, or is refused.
+            most_cells: Of the table over the columns of one query.
         """
-        session = self._here.get(name)
-        return session if session is not None and session.is_open else None
+        self._each, self._most, self.most_cells = each, most, most_cells
 
-    def opened(self, name: str, open_it: Callable[[], Session], *, analyst: str | None) -> Session:
-        """A session that is open, or is opened now; whoever else opens the same one meanwhile waits for it.
+    def get(self, session_id: str, *, analyst: str | None) -> Session:
+        """Return an open session to the analyst who opened it; refuse all others.
 
         Args:
-            name: Its id.
-            open_it: Opens it.
-            analyst: Whose it is.
+            session_id: The session's id.
+            analyst: The caller; None is the data owner.
         """
-        with self._place(name, analyst):
-            session = self.find(name)
+        session = self._find(session_id)
+        if session is None or session.analyst != analyst:
+            raise UnknownSession(
+                "No session of this id is open.",
+                next_step="Open it again by the same request: it is paid for, and continues.",
+            )
+        return session
+
+    def open(self, session_id: str, open_session: Callable[[], Session], *, analyst: str | None) -> Session:
+        """Return an open session, or open it. Others who open the same session meanwhile wait for it.
+
+        Args:
+            session_id: The session's id.
+            open_session: Opens it.
+            analyst: Whose session it is.
+        """
+        with self._slot(session_id, analyst):
+            session = self._find(session_id)
             if session is None:
-                session = open_it()
+                session = open_session()
                 with self._lock:
-                    self._here.pop(name, None)
-                    self._here[name] = session
+                    self._sessions.pop(session_id, None)
+                    self._sessions[session_id] = session
             return session
 
     def close(self) -> None:
-        """Let go of the rows of all sessions."""
+        """Close all sessions."""
         with self._lock:
-            leaving = list(self._here.values())
-            self._here.clear()
-        for session in leaving:
+            closing = list(self._sessions.values())
+            self._sessions.clear()
+        for session in closing:
             session.close()
 
+    def _find(self, session_id: str) -> Session | None:
+        session = self._sessions.get(session_id)
+        return session if session is not None and session.is_open else None
+
     @contextmanager
-    def _place(self, name: str, analyst: str | None) -> Iterator[None]:
-        while (mine := self._claimed(name, analyst)) is None:
-            if (other := self._coming.get(name)) is not None:
-                other.is_over.wait()
+    def _slot(self, session_id: str, analyst: str | None) -> Iterator[None]:
+        while (slot := self._acquire(session_id, analyst)) is None:
+            if (other := self._slots.get(session_id)) is not None:
+                other.is_released.wait()
         try:
             yield
         finally:
             with self._lock:
-                del self._coming[name]
-            mine.is_over.set()
+                del self._slots[session_id]
+            slot.is_released.set()
 
-    def _claimed(self, name: str, analyst: str | None) -> _Coming | None:
-        """A place, for which others may be let go; None while somebody opens the same session."""
+    def _acquire(self, session_id: str, analyst: str | None) -> _Slot | None:
+        """A slot, for which other sessions may be closed; None while the same session is being opened."""
         with self._lock:
-            if name in self._coming:
+            if session_id in self._slots:
                 return None
-            leaving = [] if self.find(name) is not None else self._leaving(analyst)
-            for session in leaving:
-                del self._here[session.id]
-            mine = self._coming[name] = _Coming(analyst)
-        for session in leaving:
+            closing = [] if self._find(session_id) is not None else self._sessions_to_close(analyst)
+            for session in closing:
+                del self._sessions[session.id]
+            slot = self._slots[session_id] = _Slot(analyst)
+        for session in closing:  # outside of the lock: closing waits for a query that is running
             session.close()
-        return mine
+        return slot
 
-    def _leaving(self, analyst: str | None) -> list[Session]:
-        """Whom a further session of an analyst takes the place of. To be opened again costs a session an alarm: so nobody has others' sessions let
-        go that are in use.
+    def _sessions_to_close(self, analyst: str | None) -> list[Session]:
+        """The sessions that are closed for a new one of an analyst.
+
+        To open a session again uses one of its alarms. So no analyst can have others' sessions closed while they are
+        in use.
         """
-        everybodys = [session for session in self._here.values() if session.is_open]
-        theirs = [session for session in everybodys if session.analyst == analyst]
-        coming = sum(each.analyst == analyst for each in self._coming.values())
-        leaving = theirs[: max(0, len(theirs) + coming + 1 - self._each)]
-        if coming >= self._each:
+        all_open = [session for session in self._sessions.values() if session.is_open]
+        own = [session for session in all_open if session.analyst == analyst]
+        opening = sum(slot.analyst == analyst for slot in self._slots.values())
+        closing = own[: max(0, len(own) + opening + 1 - self._each)]
+        if opening >= self._each:
             raise TooMany("You are opening as many sessions as you may have.", next_step="Wait until one is open.")
-        staying = [session for session in everybodys if session not in leaving]
-        missing = len(staying) + len(self._coming) + 1 - self._most
+        staying = [session for session in all_open if session not in closing]
+        missing = len(staying) + len(self._slots) + 1 - self._most
         if missing <= 0:
-            return leaving
+            return closing
         unused = [session for session in staying if session.unused > UNUSED]
-        may_go = unused or [session for session in staying if session.analyst == analyst]
-        if missing > len(may_go):
-            raise TooMany("All places for sessions are taken.", next_step="Wait some minutes, and open it then.")
-        return [*leaving, *sorted(may_go, key=lambda session: session.unused)[-missing:]]
+        candidates = unused or [session for session in staying if session.analyst == analyst]
+        if missing > len(candidates):
+            raise TooMany("All slots for sessions are in use.", next_step="Wait some minutes, and open it then.")
+        return [*closing, *sorted(candidates, key=lambda session: session.unused)[-missing:]]

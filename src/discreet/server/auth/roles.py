@@ -29,7 +29,7 @@ ROUTES = {
     "POST /v1/learn": "owner analyst",
     "POST /v1/evaluate": "owner analyst",
     "POST /v1/sessions": "owner analyst",
-    "POST /v1/sessions/{name}/answers": "owner analyst",
+    "POST /v1/sessions/{session_id}/answers": "owner analyst",
     "GET /v1/graphs": "owner analyst",
     "POST /v1/graphs/{name}/{verb}": "owner analyst",
     "GET /v1/releases": "owner analyst",

@@ -1,13 +1,21 @@
-"""Routes for sessions: open one, and ask many queries in it."""
+"""Routes for sessions: open one, and answer queries in it."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
+from discreet.api.local import Curator
+from discreet.api.requests.session import SessionRequest
+from discreet.api.requests.session_answers import SessionAnswersRequest
 from discreet.core.json_codec import to_json
+from discreet.errors import BadInput
+from discreet.pipeline.call import Call
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.idempotency import NAME, answered
@@ -15,36 +23,82 @@ from discreet.server.http.request_body import LimitedRequest
 from discreet.server.http.route_class import SharedRoute
 from discreet.server.http.serializers import JSON, Form
 from discreet.server.http.streaming import WaitingAnswer
-from discreet.server.schemas.query_bodies import body_outcome, planned_body
-from discreet.server.schemas.session_bodies import NewSession, QueriesBody
+from discreet.server.jobs.running_queries import Job, plan_of
+from discreet.server.schemas.request_models import Body, PlannableBody, body_of
 from discreet.server.schemas.strict_json import in_document
 
+SESSION = body_of(SessionRequest, PlannableBody)
+ANSWERS = body_of(SessionAnswersRequest, Body)
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
+_MOST_QUERIES = 200_000
+"""Of one session: its answers stay in memory while it is open."""
+_EACH, _MOST_OPEN = 4, 8
+"""Sessions that stay open, per analyst and in all. A session that was closed is opened again by its client."""
+_MOST_CELLS = 2**22
+"""Of one query: its table stays in memory while the session is open."""
 
 
-@routes.post("/sessions", openapi_extra={**in_document(NewSession), "parameters": [NAME]})
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """The JSON of a response, in the form in which the server sends results."""
+
+    body: Mapping[str, Any]
+    replayed: bool = True
+
+    @property
+    def stored(self) -> bytes:
+        return json.dumps(self.body).encode()
+
+
+@routes.post("/sessions", openapi_extra={**in_document(SESSION), "parameters": [NAME]})
 async def open_session(request: LimitedRequest) -> Response:
-    """Open a session: pays once for all its queries. The same words find it again, and it goes on. With `dry`, say what it would cost and promise."""
-    wanted = await request.read(NewSession)
+    """Open a session: one charge for all its queries. The same request opens it again, without a charge.
+
+    With `dry`, say what it would cost and which error bound it would have.
+    """
+    body = await request.read(SESSION)
     service, holder = service_of(request), holder_of(request)
-    service.check_dataset(wanted.dataset)
-    if wanted.dry:
-        return await service.queries.explain(
-            planned_body(wanted), holder=holder, then=lambda plan: JSONResponse(to_json(plan))
+    service.check_dataset(body.dataset)
+    wanted = body.request(SessionRequest)
+    if wanted.queries > _MOST_QUERIES:
+        raise BadInput(
+            f"On a server a session has at most {_MOST_QUERIES:,} queries.", next_step=f"Use {_MOST_QUERIES:,}."
         )
-    return await answered(request, body_outcome(wanted), _FORM)
+    if body.dry:
+        return await service.queries.explain(
+            plan_of(wanted), holder=holder, then=lambda plan: JSONResponse(to_json(plan))
+        )
+    return await answered(request, _open(wanted), _FORM)
 
 
-@routes.post("/sessions/{name}/answers", openapi_extra={**in_document(QueriesBody), "parameters": [NAME]})
-async def answer(name: str, request: LimitedRequest) -> Response:
-    """Answer queries in a session of yours, stored together. Free: it is paid for."""
-    queries = await request.read(QueriesBody)
-    service_of(request).check_dataset(queries.dataset)
-    return await answered(request, body_outcome(queries.of(name)), _FORM)
+@routes.post("/sessions/{session_id}/answers", openapi_extra={**in_document(ANSWERS), "parameters": [NAME]})
+async def answer(session_id: str, request: LimitedRequest) -> Response:
+    """Answer queries in a session that you opened; the answers are stored together. Free: the session is paid for."""
+    body = await request.read(ANSWERS)
+    service_of(request).check_dataset(body.dataset)
+    return await answered(request, _answer(body.request(SessionAnswersRequest, session_id=session_id)), _FORM)
 
 
-def _written(said: Any, file: WaitingAnswer) -> None:
-    file.write(said.stored)
+def _open(wanted: SessionRequest) -> Job[_Reply]:
+    def job(curator: Curator, call: Call) -> _Reply:
+        # Each data version has a curator of its own, so the limits are set where a session is opened.
+        curator.context.sessions.limit(each=_EACH, most=_MOST_OPEN, most_cells=_MOST_CELLS)
+        session = curator.with_call(call).outcome(wanted)
+        return _Reply(to_json(session.state), session.replayed)
+
+    return job
 
 
-_FORM = Form(JSON, _written)
+def _answer(wanted: SessionAnswersRequest) -> Job[_Reply]:
+    def job(curator: Curator, call: Call) -> _Reply:
+        outcome = curator.with_call(call).outcome(wanted)
+        return _Reply({"answers": to_json(outcome.answers), **to_json(outcome.state)})
+
+    return job
+
+
+def _write(reply: _Reply, file: WaitingAnswer) -> None:
+    file.write(reply.stored)
+
+
+_FORM = Form(JSON, _write)

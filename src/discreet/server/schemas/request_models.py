@@ -11,6 +11,7 @@ from discreet.api.request_json import request_from_json
 from discreet.api.requests.base import Param, Request, body_params
 from discreet.core.number_format import CONFIDENCE
 from discreet.server.schemas.model_values import Decisions, WantedModel
+from discreet.server.schemas.session_queries import SessionQueries
 from discreet.server.schemas.strict_json import Parameter, Positive, Share, WithoutNulls
 from discreet.server.schemas.workload_terms import WorkloadTerms
 
@@ -27,7 +28,9 @@ _ANNOTATIONS: dict[str, Any] = {
     "Marginals": _MARGINALS,
     "Parameters": dict[str, Parameter] | list[Parameter],
     "Prices": dict[str, Positive],
+    "Sequence[SessionQuery]": SessionQueries,
     "Workload": WorkloadTerms,
+    "str | RunRelease": str,
 }
 """The JSON form of each type."""
 
