@@ -48,8 +48,8 @@ def test_the_condition_says_of_everybody_the_bit_that_was_drawn(shape):
     scene = scene_of(parse_catalog(CATALOGS[shape]))
     secrets = np.arange(40) % 4 == 0
     tables, catalog = scene.world(secrets, np.random.default_rng(1))
-    game = attacks.model.Game(
-        against="discreet", loss=attacks.model.Loss(1e6), people=40, trials=1, rng=None, scene=scene
+    game = attacks.lab.attack.Game(
+        against="discreet", loss=attacks.lab.attack.Loss(1e6), people=40, trials=1, rng=None, scene=scene
     )
     with game.protect(tables, catalog) as world:
         analyst = game.analyst(world)

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 
 from discreet.noise import RandomBits, discrete_gaussian, discrete_laplace
-from discreet.noise import discrete_laplace as module
+from discreet.noise import laplace_sampler as module
 from tests.laws import BITS, Law
 from tests.sources import SeededBits
 

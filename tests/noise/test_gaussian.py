@@ -6,7 +6,7 @@ import pytest
 
 from discreet.errors import ScaleOutOfRange
 from discreet.noise import discrete_gaussian
-from discreet.noise import discrete_gaussian as module
+from discreet.noise import gaussian_sampler as module
 from tests.checks import samples_follow
 from tests.laws import gaussian_law
 from tests.sources import SeededBits, UntouchableBits

@@ -5,7 +5,7 @@ import pytest
 
 from discreet.errors import ScaleOutOfRange
 from discreet.noise import discrete_laplace, geometric, one_discrete_laplace
-from discreet.noise import discrete_laplace as module
+from discreet.noise import laplace_sampler as module
 from tests.checks import laws_agree, samples_follow
 from tests.laws import BITS, exp_of, laplace_law, normalised
 from tests.mutants.samplers import law_of_digits

@@ -5,7 +5,7 @@ from discreet.games.facilities import FacilityLocation
 from discreet.games.private_choice import Choice, Mixture
 from discreet.games.survey import FairQuery
 from discreet.games.traffic import Route, Traffic
-from discreet.games.truthfulness import Truthfulness, truthfulness
+from discreet.games.truth_checks import Truthfulness, truthfulness
 from discreet.games.voting import borda, plurality
 
 __all__ = [

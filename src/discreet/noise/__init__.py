@@ -1,11 +1,11 @@
 """How to draw: exact samplers on integers, vectorised, from secure randomness only."""
 
 from discreet.noise.coins import Probability, bernoulli, bernoulli_exp, flip
-from discreet.noise.discrete_gaussian import discrete_gaussian
-from discreet.noise.discrete_laplace import Samples, discrete_laplace, geometric, one_discrete_laplace
 from discreet.noise.exact_selection import exponential_choice, permute_and_flip
+from discreet.noise.gaussian_sampler import discrete_gaussian
 from discreet.noise.grouped_selection import exponential_choices
 from discreet.noise.ladder_rungs import ladder_rung
+from discreet.noise.laplace_sampler import Samples, discrete_laplace, geometric, one_discrete_laplace
 from discreet.noise.random_bits import SYSTEM_BITS, RandomBits
 from discreet.noise.uniform import binomial, uniform_below, uniform_below_each
 

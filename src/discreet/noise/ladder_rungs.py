@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.noise.discrete_laplace import geometric
 from discreet.noise.exp_bounds import exp_minus
+from discreet.noise.laplace_sampler import geometric
 from discreet.noise.random_bits import RandomBits
 
 

@@ -26,7 +26,7 @@ from discreet.mechanisms.additive.integer_addition import Integers, add, check_i
 from discreet.mechanisms.curves import Floats
 from discreet.mechanisms.mechanism import Mechanism, least, positive_error, solved_for
 from discreet.noise import SYSTEM_BITS, RandomBits, discrete_gaussian
-from discreet.noise.discrete_gaussian import check_variance
+from discreet.noise.gaussian_sampler import check_variance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

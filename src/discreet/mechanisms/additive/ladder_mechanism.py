@@ -10,7 +10,7 @@ from discreet.core.exact import Number, exact, read_count, read_epsilon, read_le
 from discreet.errors import BadData
 from discreet.mechanisms.mechanism import SolvedForEpsilon
 from discreet.noise import SYSTEM_BITS, RandomBits, ladder_rung, uniform_below
-from discreet.noise.discrete_laplace import check_scale
+from discreet.noise.laplace_sampler import check_scale
 
 LARGEST_STEP = 1 << 31
 

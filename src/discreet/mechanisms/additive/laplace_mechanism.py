@@ -15,8 +15,8 @@ from discreet.mechanisms.additive.integer_addition import Integers, add, check_i
 from discreet.mechanisms.curves import Floats
 from discreet.mechanisms.mechanism import SolvedForEpsilon
 from discreet.noise import SYSTEM_BITS, RandomBits, discrete_laplace, one_discrete_laplace
-from discreet.noise.discrete_laplace import check_scale
 from discreet.noise.exp_bounds import exp_minus
+from discreet.noise.laplace_sampler import check_scale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from discreet.errors import BadData, BadInput
 from discreet.mechanisms.additive.laplace_mechanism import Laplace
 from discreet.mechanisms.mechanism import SolvedForEpsilon
 from discreet.noise import SYSTEM_BITS, RandomBits, one_discrete_laplace
-from discreet.noise.discrete_laplace import check_scale
+from discreet.noise.laplace_sampler import check_scale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

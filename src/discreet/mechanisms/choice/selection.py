@@ -30,8 +30,8 @@ from discreet.mechanisms.additive.integer_addition import as_int64
 from discreet.mechanisms.curves import Floats
 from discreet.mechanisms.mechanism import SolvedForEpsilon
 from discreet.noise import SYSTEM_BITS, RandomBits, discrete_laplace, exponential_choice, permute_and_flip
-from discreet.noise.discrete_laplace import check_scale
 from discreet.noise.exact_selection import MOST_CANDIDATES
+from discreet.noise.laplace_sampler import check_scale
 
 Scores = NDArray[Any]
 

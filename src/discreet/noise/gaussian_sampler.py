@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ScaleOutOfRange
 from discreet.noise.coins import flip_each_exp_minus
-from discreet.noise.discrete_laplace import Samples, discrete_laplace
+from discreet.noise.laplace_sampler import Samples, discrete_laplace
 from discreet.noise.random_bits import RandomBits
 
 SMALLEST_VARIANCE, LARGEST_VARIANCE = Fraction(1, 2**40), Fraction(2**110)
