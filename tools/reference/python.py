@@ -37,12 +37,18 @@ def _about(name, thing, bases):
 def _signature(name, thing):
     """The parameters without their types, which `help()` shows too."""
     try:
-        parameters = inspect.signature(thing).parameters.values()
+        parameters = [_plain(each) for each in inspect.signature(thing).parameters.values()]
     except ValueError:
         return name
-    plain = [each.replace(annotation=inspect.Parameter.empty) for each in parameters]
-    whole = re.sub(r"<[\w ]*?([\w.]+) at 0x\w+>", r"\1", f"{name}{inspect.Signature(plain)}")
+    whole = re.sub(r"<[\w ]*?([\w.]+) at 0x\w+>", r"\1", f"{name}{inspect.Signature(parameters)}")
     return whole if len(whole) <= LONGEST else f"{name}({', '.join(map(_short, parameters))})"
+
+
+def _plain(parameter):
+    """Without its type; a field that stands for a property of its base has no default."""
+    has_default = not isinstance(parameter.default, property)
+    default = parameter.default if has_default else inspect.Parameter.empty
+    return parameter.replace(annotation=inspect.Parameter.empty, default=default)
 
 
 def _short(parameter):
