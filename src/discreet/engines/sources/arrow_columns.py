@@ -1,4 +1,4 @@
-"""Columns of Arrow that an engine can read whatever stands in a cell: one that it cannot read is missing, and stops no other."""
+"""Arrow columns that the engine can read whatever their cells hold: an unreadable cell becomes missing, and the others stay."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _LONGEST = {"s": 9 * 10**12, "ms": 9 * 10**15, "us": 9 * 10**18}
-"""Ticks of a unit, either way, whose microseconds are within 64 bits and the calendar."""
+"""The largest number of ticks of each unit, in either direction, whose microseconds fit into 64 bits and the calendar."""
 
 
 def readable(column: Any) -> Any:
-    """The same column, where the engine would refuse all of it for one cell that it cannot read: such a cell is missing."""
+    """Replace cells that would make the engine refuse the whole column by missing values."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
         return readable(pa.chunked_array([part.dictionary_decode() for part in column.chunks], kind.value_type))
@@ -33,7 +33,7 @@ def readable(column: Any) -> Any:
 
 
 def _between(column: Any, numbers: Any, low: int | Decimal, high: int | Decimal) -> Any:
-    """The same column without those cells whose numbers are beyond the ends."""
+    """Replace cells whose numbers are outside of the limits by missing values."""
     least, most = (pa.scalar(end, numbers.type) for end in (low, high))
     inside = pc.and_(pc.less_equal(numbers, most), pc.greater_equal(numbers, least))
     return pc.if_else(inside, column, pa.scalar(None, column.type))
@@ -44,7 +44,7 @@ def _has_times(kind: Any) -> bool:
 
 
 def _without_invalid(part: Any) -> Any:
-    """The same array, where cells that Arrow itself finds wrong are missing."""
+    """Replace cells that Arrow itself finds invalid by missing values."""
     wrong = list(_invalid(part, 0))
     if not wrong:
         return part
@@ -53,7 +53,7 @@ def _without_invalid(part: Any) -> Any:
 
 
 def _invalid(part: Any, start: int) -> Iterator[int]:
-    """The places of wrong cells, found by halves: whole arrays are checked many times faster than cells. A slice of lists has all that is in any."""
+    """Find the positions of invalid cells by bisection: checking a whole array is many times faster than checking its cells."""
     try:
         part.validate(full=True)
     except pa.ArrowInvalid:

@@ -1,4 +1,4 @@
-"""How well a source fits its catalog, counted on the rows themselves. Not private: for the owner's eyes only."""
+"""How well a source fits its catalog, counted exactly on the rows. Not private: for the data owner only."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from discreet.engines.sources.row_sources import attached, left_out_lines, sourc
 from discreet.engines.sqlgen.dialects.duckdb import literal, quoted
 
 _SHOWN = 5
-"""Undeclared values, and lines that are left out, are named up to so many."""
+"""At most this many undeclared values and skipped lines are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnFit:
-    """What becomes of a column's cells; counts of cells that hold something."""
+    """What happens to the cells of a column; counts of cells that are not empty."""
 
     name: str
     cells: int
@@ -29,21 +29,21 @@ class ColumnFit:
     outside_bounds: int
     cut: int
     timed: int
-    """Of a date, cells with a time of day, which is left out."""
+    """In a date column, cells with a time of day, which is dropped."""
     undeclared: int
     undeclared_values: tuple[str, ...]
-    """The most frequent ones."""
+    """The most frequent undeclared values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFit:
-    """What becomes of a table's rows."""
+    """What happens to the rows of a table."""
 
     name: str
     missing: tuple[str, ...]
-    """Declared, and not in the source: nothing is answered before this is mended."""
+    """Declared but not in the source: no query is answered until this is fixed."""
     undeclared: tuple[str, ...]
-    """In the source, and not declared: nobody can ask about them."""
+    """In the source but not declared: queries cannot use them."""
     left_out: int
     """Lines of a CSV file that do not fit its header."""
     first_left_out: tuple[int, ...]
@@ -51,14 +51,14 @@ class TableFit:
     without_owner: int
     people: int
     beyond_max_rows: int
-    """Beyond those of a person that are kept."""
+    """Rows beyond the limit per person, which are dropped."""
     most_rows: int
-    """How many rows somebody has."""
+    """The largest number of rows of one person."""
     columns: tuple[ColumnFit, ...]
 
 
 def fits(catalog: Catalog) -> Iterator[TableFit]:
-    """One table after another, each read a few times."""
+    """Check the tables one after another; each is read a few times."""
     with duckdb.connect(config={"memory_limit": catalog.memory}) as connection, wrap_source_errors():
         connection.execute("SET TimeZone = 'UTC'")
         with attached(connection, catalog, {}):
@@ -68,7 +68,7 @@ def fits(catalog: Catalog) -> Iterator[TableFit]:
 
 
 class _Reading:
-    """The sources with what is there of the declared columns."""
+    """The sources, with those declared columns that exist."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
         self._connection, self._catalog = connection, catalog
@@ -108,7 +108,7 @@ class _Reading:
 
 
 def _needed(table: Table) -> Iterator[tuple[str, str]]:
-    """Tables and columns without which nobody knows whose a table's rows are."""
+    """Tables and columns that are needed to find the person of a table's rows."""
     if table.own_column is not None:
         yield table.name, table.own_column
     if table.unit is not None:
@@ -127,7 +127,7 @@ class _Owners:
 
 
 def _owners(connection: duckdb.DuckDBPyConnection, table: Table, door: SourceReader) -> _Owners:
-    """Rows of nobody, people, rows beyond what is kept of a person, and the most that somebody has."""
+    """Count rows without a person, people, rows beyond the limit per person, and the largest number of rows of one person."""
     if table.is_public:
         return _Owners()
     owned = f"SELECT o, count(*) AS n FROM ({door.owned(table)}) GROUP BY o"
@@ -144,7 +144,7 @@ def _columns(
 ) -> Iterator[ColumnFit]:
     for column in table.columns.values():
         if column.name == table.own_column:
-            continue  # rows of nobody are counted as such
+            continue  # rows without a person are counted elsewhere
         read = f"SELECT s.{quoted(column.name)} AS raw, {cast(column, types)} AS c FROM {source}"
         rows = f"(SELECT raw, c, {canonical_as_read('c', column)} AS v FROM ({read}))"
         inside = within_bounds("v", column)
@@ -169,7 +169,7 @@ def _columns(
 
 
 def _undeclared(connection: duckdb.DuckDBPyConnection, column: Column, rows: str) -> dict[str, int]:
-    """Values that are not declared where some are, most frequent first."""
+    """Undeclared values of columns with declared values, most frequent first."""
     if column.values is None:
         return {}
     listed = ", ".join(literal(column.type, value) for value in column.values)

@@ -1,6 +1,6 @@
-"""Values at the door: whatever a source holds becomes canonical values of the declared types, or NULL; never an error.
+"""Read cells: whatever a source holds becomes a canonical value of the declared type, or NULL, and never an error.
 
-What names a person, or leads to one, is read exactly or not at all: two people must never become one.
+A cell that names a person, or is on the path to one, is read exactly or not at all: two people must never become one.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from discreet.engines.sqlgen.dialects.duckdb import TYPES, canonical, clamped, i
 INTEGERS = frozenset(
     f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 )
-"""The engine's types of whole numbers."""
+"""The engine's integer types."""
 _DOUBLES = frozenset({"FLOAT", "DOUBLE"})
 _LARGEST, _SMALLEST = 2.0**100, 2.0**-100
 _WHOLE_NUMBER = "' *[+-]?[0-9]+([.]0*)? *'"
 
 
 def cast(column: Column, types: Mapping[str, str]) -> str:
-    """A column of the source `s` in its declared type: what does not fit is NULL.
+    """Read a column of the source `s` as its declared type; what does not fit becomes NULL.
 
-    What a cell becomes does not hang on how the source stores its column, which one cell may change for all: a number written as text is
-    rounded as a number is, and a whole number stored as a double is written without a point.
+    The result for a cell does not depend on how the source stores its column, since one cell may decide that for all: a number
+    written as text is rounded like a number, and an integer stored as a double is written without a decimal point.
     """
     raw, given = f"s.{quoted(column.name)}", types.get(column.name.lower(), "")
     match column.type:
@@ -42,7 +42,7 @@ def cast(column: Column, types: Mapping[str, str]) -> str:
 
 
 def _number_from_text(raw: str, kind: Type) -> str:
-    """A number, however it is written; true and false are 1 and 0, as they are where the source has booleans."""
+    """Read a number, however it is written; true and false are 1 and 0, as in a boolean column."""
     digits = f"(CASE lower({raw}) WHEN 'true' THEN '1' WHEN 'false' THEN '0' ELSE {raw} END)"
     if kind is Type.REAL:
         return f"TRY_CAST({digits} AS DOUBLE)"
@@ -50,12 +50,12 @@ def _number_from_text(raw: str, kind: Type) -> str:
 
 
 def _timestamp_from_text(raw: str) -> str:
-    """A timestamp, in UTC where a zone is written: a cast to TIMESTAMP alone would leave the zone out. Digits beyond microseconds are cut off."""
+    """Read a timestamp, converted to UTC if it has a zone (a cast to TIMESTAMP alone drops the zone). Digits beyond microseconds are cut."""
     return f"TRY_CAST(TRY_CAST(CAST({raw} AS VARCHAR) AS TIMESTAMP WITH TIME ZONE) AS TIMESTAMP)"
 
 
 def _as_boolean(raw: str, given: str) -> str:
-    """True or false; of numbers 1 and 0 alone."""
+    """Read a boolean; of the numbers, only 1 and 0."""
     if given == "BOOLEAN":
         return raw
     if given in INTEGERS | _DOUBLES or given.startswith("DECIMAL"):
@@ -68,7 +68,7 @@ def _as_boolean(raw: str, given: str) -> str:
 
 
 def _as_text(raw: str, given: str) -> str:
-    """A cell as text; a whole number that the source stores as a double is written as it would be without."""
+    """Read a cell as text; an integer that the source stores as a double is written without a decimal point."""
     if given not in _DOUBLES:
         return f"TRY_CAST({raw} AS VARCHAR)"
     whole = f"{raw} = floor({raw}) AND abs({raw}) < {real(2.0**53)}"
@@ -76,7 +76,7 @@ def _as_text(raw: str, given: str) -> str:
 
 
 def canonical_as_read(name: str, column: Column) -> str:
-    """The canonical form of a cast value. Reals that would leave the doubles in a product are NULL or 0; text is cut."""
+    """Make a cast value canonical. Reals that could overflow or underflow in a product become NULL or 0; text is truncated."""
     if column.type is Type.REAL:
         inside = f"CASE WHEN abs({name}) < {real(_SMALLEST)} THEN {real(0.0)} ELSE {name} END"
         return f"CASE WHEN abs({name}) <= {real(_LARGEST)} THEN {inside} END"
@@ -86,19 +86,19 @@ def canonical_as_read(name: str, column: Column) -> str:
 
 
 def within_bounds(name: str, column: Column) -> str:
-    """A canonical value clamped to the declared bounds, so that every condition sees the clamped one."""
+    """Clamp a canonical value to the declared bounds, so that every condition sees the clamped value."""
     ends = _ends(column)
     return name if ends is None else clamped(name, *ends)
 
 
 def person(column: Column, types: Mapping[str, str]) -> str:
-    """Who a row belongs to; what would be cut, rounded or clamped is nobody."""
+    """Read the person of a row. A value that would have to be truncated, rounded or clamped names no person."""
     value, ends = exactly(column, types, as_column=column), _ends(column)
     return value if ends is None else f"(CASE WHEN {value} BETWEEN {ends[0]} AND {ends[1]} THEN {value} END)"
 
 
 def exactly(column: Column, types: Mapping[str, str], *, as_column: Column) -> str:
-    """A column of the source `s` in the type of `as_column`, integer or text, only where nothing is lost. `types` are those of the source."""
+    """Read a column of the source `s` as the type of `as_column`, integer or text, only if nothing is lost. `types` are those of the source."""
     raw, kind = f"s.{quoted(column.name)}", as_column.type
     given = types.get(column.name.lower(), "")
     if kind is Type.TEXT:

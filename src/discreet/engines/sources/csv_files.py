@@ -1,4 +1,4 @@
-"""CSV files, read by their header line and by nothing else: guessed from the rows, one row could change what all others mean."""
+"""CSV files, read by their header line only. If types were guessed from the rows, one row could change the meaning of all others."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _LONGEST_HEADER = 1_000_000
 
 
 def read_csv(file: Path, *, options: str = "") -> str:
-    """What stands behind FROM for the rows of a CSV file, every cell as text; `options` are further ones of the engine.
+    """Build the FROM item for a CSV file, with every cell as text; `options` are further options of the engine.
 
-    The delimiter is the one that the header has most of; quotes are doubled within quotes; a row that does not fit is left out, and so are
-    cells beyond the header's. Lines may end in any way: to be strict about it, DuckDB would fail as a whole.
+    The delimiter is the most frequent candidate in the header. Quotes are doubled within quotes. Rows that do not fit are skipped, and
+    so are cells beyond the header's. Any line ending is accepted: in strict mode DuckDB would refuse the whole file.
     """
     delimiter, names = _header(file)
     columns = ", ".join(f"{string(name)}: 'VARCHAR'" for name in names)
@@ -27,7 +27,7 @@ def read_csv(file: Path, *, options: str = "") -> str:
 
 
 def _header(file: Path) -> tuple[str, list[str]]:
-    """The delimiter, and a name for each column: its own; its place where it has none, and a number behind it where it stands twice."""
+    """Return the delimiter and the column names: unnamed columns are named by position, and repeated names get a number."""
     with file.open("rb") as lines:
         first = lines.readline(_LONGEST_HEADER)
     try:
@@ -35,7 +35,7 @@ def _header(file: Path) -> tuple[str, list[str]]:
     except UnicodeDecodeError:
         raise _refused(file, "is not UTF-8", "Save the file as UTF-8.") from None
     if not line.strip() or "\0" in line or line.count('"') % 2:
-        raise _refused(file, "is empty, or no line of names", "Begin the file with the names of its columns.")
+        raise _refused(file, "is empty or has no header line", "Put the column names into the first line of the file.")
     delimiter = max(_DELIMITERS, key=lambda mark: len(_cells(line, mark)))
     names: dict[str, str] = {}
     for at, cell in enumerate(_cells(line, delimiter), start=1):
@@ -50,7 +50,7 @@ def _header(file: Path) -> tuple[str, list[str]]:
 def _cells(line: str, delimiter: str) -> list[str]:
     try:
         return next(csv.reader([line], delimiter=delimiter), [])
-    except csv.Error:  # a cell longer than anybody needs
+    except csv.Error:  # a cell longer than any header needs
         return []
 
 

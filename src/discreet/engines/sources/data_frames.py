@@ -1,7 +1,7 @@
-"""Data frames as Arrow tables. What a cell becomes is decided by that cell and by the declared type of its column alone.
+"""Data frames as Arrow tables. The result for a cell depends on that cell and the declared type of its column only.
 
-pandas chooses the type of a column by all of its cells: one missing cell makes objects of booleans and doubles of integers. So whatever is not
-plainly numbers is written as text, cell by cell, and read from there as a CSV file is.
+pandas chooses the type of a column by all of its cells: one missing cell turns booleans into objects and integers into doubles.
+So whatever is not plainly numeric is written as text, cell by cell, and read like a CSV file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EXACT = 2**53
 
 
 def as_arrow(frame: Any, table: Table) -> Any:
-    """A frame as an Arrow table; Arrow's and polars' keep their types, but for cells that would make the whole unreadable. Any other kind is refused."""
+    """Convert a frame to an Arrow table. Arrow and polars frames keep their types, except for unreadable cells. Other kinds are refused."""
     kind = type(frame).__module__.partition(".")[0]
     if kind == "pandas":
         return _of_pandas(frame, table)
@@ -45,7 +45,7 @@ def _of_pandas(frame: Any, table: Table) -> Any:
 
 
 def _keeps_its_type(dtype: Any, name: str, table: Table) -> bool:
-    """Numbers that are declared as numbers do; and columns of a public table whose types are looked up."""
+    """Whether a column keeps its type: declared numbers do, and columns of a public table whose types are looked up."""
     if not table.columns:
         return dtype.kind != "O"
     declared = next((column.type for known, column in table.columns.items() if known.lower() == name.lower()), None)
@@ -53,12 +53,12 @@ def _keeps_its_type(dtype: Any, name: str, table: Table) -> bool:
 
 
 def cell_text(value: Any) -> str | None:
-    """One cell as text; None for what is missing and for what has no text."""
+    """Write one cell as text; None if it is missing or has no text form."""
     try:
         if value is None or not value == value:  # noqa: PLR0124, SIM201  NaN and NaT equal nothing, pd.NA refuses to say
             return None
         text = _text(value.item() if hasattr(value, "item") else value)
-        text.encode()  # half a character is no text
+        text.encode()  # an unpaired surrogate has no UTF-8 form
     except Exception:  # noqa: BLE001  any object may stand in a cell, and none of them may stop the others
         return None
     return text

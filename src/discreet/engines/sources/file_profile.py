@@ -1,6 +1,6 @@
-"""What files look like to somebody who writes a first catalog: tables, names, types; and in as many rows as the owner allows, how cells read.
+"""Profile files for a first catalog: tables, column names and types, and how cells read in a sample that the owner allows.
 
-For the owner alone, and shown to them: what is seen in a sample is suggested, and never becomes a bound or a declared value.
+For the data owner only. What the sample shows is suggested to the owner, and never becomes a bound or a declared value.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from discreet.engines.sqlgen.dialects.duckdb import quoted, string
 from discreet.errors import BadCatalog
 
 _MOSTLY = 0.9
-"""The share of a column's cells that must read as a type for it to be suggested."""
+"""The share of a column's cells that must read as a type before it is suggested."""
 _READS_AS: dict[Type, re.Pattern[str]] = {
     Type.BOOLEAN: re.compile(r"true|false|yes|no", re.IGNORECASE),
     Type.INTEGER: re.compile(r" *([+-]?[1-9]\d{0,17}|[+-]?0) *"),
@@ -36,14 +36,14 @@ _IN_UTC = "times with a zone are stored in UTC"
 
 @dataclass(frozen=True, slots=True)
 class SourceProfile:
-    """Where tables are, as `[source] path` says it, and what they look like."""
+    """Where the tables are, in the form of `[source] path`, and the profile of each."""
 
     source: str
     tables: tuple[SeenTable, ...]
 
 
 def profile_files(paths: Sequence[Path], *, rows: int, beside: Path) -> SourceProfile:
-    """The tables of files, of a folder or of a DuckDB file; the first `rows` rows of each are looked at. Paths count from `beside`."""
+    """Profile the tables of files, of a folder or of a DuckDB file, by their first `rows` rows. Paths are relative to `beside`."""
     with duckdb.connect() as connection:
         if len(paths) == 1 and paths[0].suffix in DATABASES and paths[0].is_file():
             with wrap_source_errors(paths[0].name):
@@ -82,7 +82,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _table_name(file: Path, taken: dict[str, SeenTable]) -> str:
-    """The file's name as SQL can say it without quotes, with its kind behind it where another file has that name."""
+    """A table name that SQL accepts without quotes: the file name, with its kind appended if another file has that name."""
     plain = re.sub(r"\W+", "_", file.stem).strip("_") or "rows"
     name = plain if not plain[0].isdigit() else f"t_{plain}"
     return name if name.lower() not in map(str.lower, taken) else f"{name}_{len(taken) + 1}"
@@ -93,7 +93,7 @@ def _relative(path: Path, beside: Path) -> str:
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, source: str, *, rows: int, is_text: bool) -> dict[str, SeenColumn]:
-    """Columns with their types: those of the source itself, or of text what its cells read as."""
+    """The columns with their types: those of the source, or for text the type that its cells read as."""
     described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
     sample = connection.execute(f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM {source} LIMIT {rows}").fetchall()
     columns = {}
@@ -106,7 +106,7 @@ def _columns(connection: duckdb.DuckDBPyConnection, source: str, *, rows: int, i
 
 
 def _read_from_text(column: SeenColumn, cells: Sequence[str]) -> SeenColumn:
-    """The same column with the type that its cells read as, if nearly all of them do; codes such as 007 stay text."""
+    """Suggest the type that nearly all cells of a text column read as; codes such as 007 stay text."""
     fits = {kind: sum(bool(pattern.fullmatch(cell)) for cell in cells) for kind, pattern in _READS_AS.items()}
     kind = max(fits, key=lambda kind: fits[kind])
     if not cells or fits[kind] < _MOSTLY * len(cells):

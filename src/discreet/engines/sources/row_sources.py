@@ -1,4 +1,4 @@
-"""Where rows come from: a DuckDB file, Parquet and CSV files, or data frames."""
+"""The sources of rows: a DuckDB file, Parquet and CSV files, or data frames."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ READABLE = (".parquet", ".csv", ".tsv")
 
 @contextmanager
 def attached(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> Iterator[None]:
-    """The source is visible to a connection while it lasts, and no longer."""
+    """Make the source visible to a connection within a `with` block."""
     for name, frame in frames.items():
         if name not in catalog.all_tables:
             raise BadInput(
@@ -50,13 +50,13 @@ def attached(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Ma
 
 
 def types_of(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, str]:
-    """The engine's types of a source's columns, by their names in small letters."""
+    """Return the engine's types of a source's columns, by lower-case name."""
     rows = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
     return {name.lower(): kind for name, kind, *_ in rows}
 
 
 def check_columns(table: Table, types: Mapping[str, str]) -> None:
-    """Refuse a source that lacks a declared column, by name. `types` are those of the source."""
+    """Refuse a source that lacks a declared column. `types` are those of the source."""
     missing = [name for name in table.columns if name.lower() not in types]
     if missing:
         near = get_close_matches(missing[0].lower(), types, n=1)
@@ -74,7 +74,7 @@ def check_columns(table: Table, types: Mapping[str, str]) -> None:
 
 
 def source_of(catalog: Catalog, table: Table, frames: Mapping[str, Any]) -> str:
-    """What stands behind FROM for a table's rows."""
+    """Build the FROM item for a table's rows."""
     if table.name in frames:
         return f"{quoted(f'frame {table.name}')} AS s"
     if frames:
@@ -85,12 +85,12 @@ def source_of(catalog: Catalog, table: Table, frames: Mapping[str, Any]) -> str:
 
 
 def read_file(file: Path) -> str:
-    """What stands behind FROM for the rows of one file."""
+    """Build the FROM item for the rows of one file."""
     return f"{f'read_parquet({string(str(file))})' if file.suffix.lower() == '.parquet' else read_csv(file)} AS s"
 
 
 def left_out_lines(connection: duckdb.DuckDBPyConnection, catalog: Catalog, table: Table) -> list[int]:
-    """The numbers of a CSV file's lines that do not fit its header; for the owner's eyes only."""
+    """Return the line numbers of a CSV file that do not fit its header. For the data owner only."""
     if (table.path is None and _is_database(catalog)) or (file := _file(catalog, table)).suffix.lower() == ".parquet":
         return []
     rejects = ", store_rejects = true, rejects_table = 'lines', rejects_scan = 'scans'"
@@ -101,7 +101,7 @@ def left_out_lines(connection: duckdb.DuckDBPyConnection, catalog: Catalog, tabl
 
 
 def with_public_columns(catalog: Catalog, frames: Mapping[str, Any] | None = None) -> Catalog:
-    """The same catalog, with the columns of public tables that declare none: they are public, so they are looked up."""
+    """Fill in the columns of public tables that declare none: they are public, so they are looked up."""
     unknown = [table for table in catalog.tables.values() if table.is_public and not table.columns]
     if not unknown:
         return catalog
@@ -117,12 +117,13 @@ def with_public_columns(catalog: Catalog, frames: Mapping[str, Any] | None = Non
 
 @contextmanager
 def wrap_source_errors(what: str = "The source") -> Iterator[None]:
-    """An error of the engine quotes what it read; ours does not."""
+    """Replace errors of the engine, which quote cells, by one that does not."""
     try:
         yield
     except duckdb.Error:
         raise BadCatalog(
-            f"{what} cannot be read.", next_step="Check that it is whole, and of the kind that its name says."
+            f"{what} cannot be read.",
+            next_step="Check that it is complete, and that its file extension matches its format.",
         ) from None
 
 
@@ -132,7 +133,7 @@ def _schema(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, Typ
 
 
 def nearest_type(kind: str) -> Type:
-    """The catalog's type for one of the engine's."""
+    """Return the catalog's type for a type of the engine."""
     known = {"BOOLEAN": Type.BOOLEAN, "DOUBLE": Type.REAL, "FLOAT": Type.REAL, "DATE": Type.DATE}
     if kind in known:
         return known[kind]
@@ -142,7 +143,7 @@ def nearest_type(kind: str) -> Type:
 
 
 def files_of(catalog: Catalog) -> Iterator[tuple[str, Path]]:
-    """All that rows are read from, each file behind the name of its table; a database, which names its tables itself, behind none."""
+    """Return everything that rows are read from: pairs of table name and file. The name is empty for a database."""
     if _is_database(catalog):
         yield "", Path(catalog.source)
     for table in catalog.all_tables.values():

@@ -1,4 +1,4 @@
-"""A database for whoever looks at a file and goes: DuckDB takes longer to begin than to look."""
+"""A shared empty database for short reads: starting DuckDB takes longer than reading."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import duckdb
 
 _OF_THIS_THREAD = threading.local()
 _SMALL: dict[str, str | bool | int | float | list[str]] = {"threads": 1, "enable_external_file_cache": False}
-"""It has no threads of its own, so that a process that is forked off can use it, and remembers nothing of what it read."""
+"""It has no threads, so that a forked process can use it, and caches nothing that it read."""
 
 
 @contextmanager
 def scratch_connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to an empty database in memory. Whoever attaches a file to it detaches it; what is registered goes with it.
+    """Open a connection to an empty in-memory database. A caller that attaches a file must detach it; registered frames go with the connection.
 
-    The database stays for the next one of this thread.
+    The database itself stays for the next caller in this thread.
     """
     if not hasattr(_OF_THIS_THREAD, "database"):
         _OF_THIS_THREAD.database = duckdb.connect(":memory:", config=_SMALL)

@@ -1,4 +1,4 @@
-"""How a source stands: what tells that it changed, between two openings and while it is copied."""
+"""Fingerprints of a source, to notice changes between two openings and while it is copied."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from discreet.engines.sources.row_sources import files_of
 from discreet.errors import BadCatalog, SourceUnsteady
 
 _LOGS = (".wal", "-wal")
-"""What stands behind the name of a database for what is not in its file yet: of DuckDB, and of SQLite."""
+"""Suffixes of write-ahead logs: of DuckDB and of SQLite."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFingerprint:
-    """What is known of the files of a source, as hashes that show nothing of it."""
+    """What is known about the files of a source, as hashes that reveal nothing about them."""
 
     place: str
-    """Where they really are, how large, and when they changed: looked up in no time, and true on one machine only."""
+    """Their real paths, sizes and times of change: quick to look up, and valid on one machine only."""
     content: str
-    """What is in them, and which table each is: the same wherever they are."""
+    """Their contents, and the table of each: the same on every machine."""
     content_alone: str
-    """The same without the names of the tables, in the catalog's order: a part of the header that nothing else reads."""
+    """The contents without table names, in the catalog's order: a part of the header that nothing else reads."""
 
 
 def location_of(catalog: Catalog) -> str:
-    """Where the files of a source are and when they changed. Their own times can be set back; that of the last change cannot."""
+    """Hash where the files are and when they changed. Modification times can be set back; the time of the last status change cannot."""
     with _wrap_source_errors():
         return _hash_of(f"{name}\0{file.resolve()}\0{_seen(file)}" for name, file in _all_files(catalog))
 
 
 def standing_of(catalog: Catalog, known: SourceFingerprint | None = None) -> SourceFingerprint:
-    """How a source stands; nothing is read of files that are where `known` says, and as they were."""
+    """Return the fingerprint of a source. Files that are where `known` says, and unchanged, are not read."""
     place = location_of(catalog)
     if known is not None and known.place == place:
         return known
@@ -48,26 +48,26 @@ def standing_of(catalog: Catalog, known: SourceFingerprint | None = None) -> Sou
 
 
 def check_steady(catalog: Catalog, standing: SourceFingerprint) -> None:
-    """Refuse a source that does not stand any more as it did when somebody began to read it."""
+    """Refuse a source that has changed since the read started."""
     if location_of(catalog) != standing.place:
         raise _unsteady()
 
 
 def _unsteady() -> SourceUnsteady:
     return SourceUnsteady(
-        "The source changed while it was copied.", next_step="Wait until whoever writes it is done, then try again."
+        "The source changed while it was copied.", next_step="Wait until it is no longer written to, then try again."
     )
 
 
 @contextmanager
 def _wrap_source_errors() -> Iterator[None]:
-    """A file that is gone went away meanwhile: it was there when its name was looked up."""
+    """Report a file that vanished between listing and reading as a change of the source."""
     try:
         yield
     except FileNotFoundError:
         raise _unsteady() from None
     except OSError:
-        raise BadCatalog("The source cannot be read.", next_step="Check who may read its files.") from None
+        raise BadCatalog("The source cannot be read.", next_step="Check the permissions of its files.") from None
 
 
 def _all_files(catalog: Catalog) -> Iterator[tuple[str, Path]]:

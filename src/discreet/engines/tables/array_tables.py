@@ -1,4 +1,4 @@
-"""Rows of codes in an array at hand: the same exact tables as an engine's, counted by numpy."""
+"""Coded rows in an array: the same exact tables as from an engine, counted by numpy."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from discreet.engines.tables.residual_sums import Integers, Partition, Residuals
 
 
 class CodedArray:
-    """Codes from 0 on, a row each, in as many columns as there are sizes."""
+    """Make exact tables of an array of codes: one row per row, one column per size."""
 
     def __init__(self, codes: Integers, sizes: tuple[int, ...]) -> None:
         self._codes, self._sizes = codes, sizes
 
     def tables(self) -> ExactTables:
-        """What is counted and added up of them."""
+        """Count and sum over the coded rows."""
         return ExactTables(
             self._sizes,
             count=self._counted,
@@ -47,7 +47,7 @@ class CodedArray:
         return CodedArray(np.stack(merged, axis=1), tuple(fewer)).tables()
 
     def _totals(self, residuals: Residuals, columns: tuple[int, ...]) -> list[Counts]:
-        """In doubles, which are exact: a number is at most 2**21, so that 2**32 rows add up to no more than 2**53."""
+        """Doubles are exact here: a number is at most 2**21, so 2**32 rows add up to at most 2**53."""
         numbers = of_arrays(residuals, self._codes)
         return [
             np.stack(

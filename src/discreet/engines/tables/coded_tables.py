@@ -1,4 +1,4 @@
-"""People's rows as codes in a table of the engine's own, made once, and counted as often as tables are wanted. No row leaves the engine."""
+"""Protected rows as codes in a temporary table, made once and counted for every table of a run. No row leaves the engine."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from discreet.engines.tables.residual_sums import Partition, Residuals, Score
 
 _WIDTHS = {"UTINYINT": 2**8, "USMALLINT": 2**16, "UINTEGER": 2**32}
 _HELD_OUT = 4
-"""One row of so many is held out."""
+"""One row in this many is held out."""
 _SETS = 32
-"""Of columns that are grouped by in one statement."""
+"""The most columns that one statement groups by."""
 Reading = Callable[[], AbstractContextManager[Any]]
-"""What a statement is run within: a limit of time, and whoever may end it."""
+"""The context that a statement runs in: its time limit and its cancellation."""
 
 
 class CodedRows:
-    """Rows of codes on one cursor, in temporary tables that end with it."""
+    """Coded rows on one cursor, in temporary tables that end with it."""
 
     def __init__(self, cursor: duckdb.DuckDBPyConnection, reading: Reading) -> None:
         self._cursor, self._reading = cursor, reading
         self._names = (f"coded{number}" for number in itertools.count())
 
     def of(self, statement: Statement, sizes: tuple[int, ...]) -> ExactTables:
-        """The tables of rows that a statement selects: a column of codes `c0`, `c1`, … for each size."""
+        """Make the tables of the rows that a statement selects: a column of codes `c0`, `c1`, … for each size."""
         return self._tables(self._coded(statement, sizes), sizes)
 
     def parted(self, statement: Statement, sizes: tuple[int, ...]) -> PartedTables:
-        """The same, and of a part of the rows and of the others: a row is held out by its place, whatever it holds."""
+        """Make the tables of all rows, of a training part, and of a held-out part. A row is held out by its position, not by its content."""
         name = self._coded(statement, sizes)
         position = f"hash(rowid) % {_HELD_OUT}"
         known = self._kept(f"SELECT * FROM {name} WHERE {position} <> 0", {}, kind="VIEW")
@@ -50,7 +50,7 @@ class CodedRows:
         return self._kept(sql, dict(statement.values))
 
     def _kept(self, sql: str, values: dict[str, Any], *, kind: str = "TABLE") -> str:
-        """The name of a table, or of a view, that ends with the cursor."""
+        """Create a table or view that ends with the cursor, and return its name."""
         name = next(self._names)
         with self._reading():
             self._cursor.execute(f"CREATE TEMP {kind} {name} AS {sql}", values or None)
@@ -121,7 +121,7 @@ class CodedRows:
     def _grouped(
         self, rows: str, sets: list[list[int]], folds: str, text: PassText, *, by_part: bool = False
     ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Folds over the rows by each set of columns, as many in one statement as it can tell apart: the groups, then the values of each set."""
+        """Aggregate the rows by each set of columns, with as many sets in one statement as GROUPING can distinguish."""
         if len(sets) > _SETS:
             more = self._grouped(rows, sets[_SETS:], folds, text, by_part=by_part)
             return self._grouped(rows, sets[:_SETS], folds, text, by_part=by_part) + more

@@ -1,4 +1,4 @@
-"""Exact tables of counts on their way from an engine to the noise. Nobody else imports this."""
+"""Exact tables of counts between the engine and the noise. An import contract keeps everything else out."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from discreet.engines.tables.residual_sums import Partition, Residuals, Score
 
 Counts: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = tuple[tuple[int, ...] | None, ...]
-"""For each column the new code of each code; None where they stay."""
+"""For each column the new code of each code; None if the codes stay."""
 _SMALL = 1 << 14
-"""Cells of a table that costs little more than a smaller one."""
+"""The most cells of a table that costs little more than a smaller one."""
 _FEW = 16
-"""Its columns, beside those that are wanted: arrays do not have any number of axes."""
+"""The most columns of such a table: arrays have a limited number of axes."""
 _MOST_KEPT = 16_000_000
-"""Cells of tables that are kept because they will be asked for again: 128 MB."""
+"""The most cells of cached tables: 128 MB."""
 
 
 def _cells(table: Counts) -> int:
@@ -28,10 +28,10 @@ def _cells(table: Counts) -> int:
 
 
 class ExactTables:
-    """How many rows have each combination of codes, for any columns. The repr hides everything.
+    """The number of rows with each combination of codes, for any columns. The repr hides everything.
 
-    `sizes` are how many codes each column has. `count` gives the dense table over columns (by number, in order), `merge` the same rows with
-    fewer codes, `total` sums of whole numbers of rows, `divide` counts within parts of the rows, `won` by which of several scores is largest.
+    `sizes` are the numbers of codes of the columns. `count` gives the dense table over columns (by index, in order), `merge` the same
+    rows with fewer codes, `total` sums of integers per row, `divide` counts within parts of the rows, `won` counts by the largest score.
     """
 
     __slots__ = ("_count", "_divide", "_kept", "_merge", "_total", "_won", "sizes")
@@ -54,7 +54,7 @@ class ExactTables:
         return "ExactTables(hidden)"
 
     def table(self, columns: tuple[int, ...]) -> Counts:
-        """The table over some columns, one axis each; over none, how many rows there are. Not to be written to."""
+        """Return the table over some columns, one axis each; over none, the number of rows. Read-only."""
         table = self._kept.get(columns)
         return self._keep(columns, self._added_up(columns)) if table is None else table
 
@@ -73,7 +73,7 @@ class ExactTables:
         return table
 
     def _wider(self, columns: tuple[int, ...]) -> tuple[int, ...]:
-        """The same columns and small ones, as long as the table stays small: one count answers for many tables."""
+        """Add small columns as long as the table stays small: one count then serves many tables."""
         wider, cells = set(columns), math.prod(self.sizes[at] for at in columns)
         for at in sorted(range(len(self.sizes)), key=lambda at: self.sizes[at]):
             if len(wider) < _FEW and at not in wider and cells * self.sizes[at] <= _SMALL:
@@ -82,24 +82,24 @@ class ExactTables:
         return tuple(sorted(wider))
 
     def totals(self, residuals: Residuals, columns: tuple[int, ...]) -> list[Counts]:
-        """For each column the sums, by its codes, of numbers that public tables make of a row: one row for each number."""
+        """Sum, by the codes of each column, the integers that public tables assign to a row: one row per integer."""
         return self._total(residuals, columns)
 
     def divided(self, partition: Partition, columns: tuple[int, ...], label: int) -> list[Counts]:
-        """For each column how many rows of each part have each code and each label: an axis each."""
+        """Count, for each column, the rows by part, code and label: one axis each."""
         return self._divide(partition, columns, label)
 
     def winners(self, scores: Sequence[Score], label: int) -> Counts:
-        """How many rows have each score as their largest, the first of several, and each label: an axis each."""
+        """Count the rows by their largest score (the first of equal ones) and label: one axis each."""
         return self._won(scores, label)
 
     def merged(self, codes: Codes) -> ExactTables:
-        """The same rows with fewer codes."""
+        """Return the tables of the same rows with fewer codes."""
         return self._merge(codes)
 
 
 class PartedTables(NamedTuple):
-    """Of all rows; of most of them; and of those that are held out, to try on them what was learned from the others."""
+    """Tables of all rows, of the training rows, and of the held-out rows that test what was learned."""
 
     all: ExactTables
     known: ExactTables

@@ -1,4 +1,4 @@
-"""A pass over coded rows, as SQL and in numpy, side by side because they must give the same integers."""
+"""A pass over coded rows, in SQL and in numpy, side by side because both must give the same integers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.engines.tables.residual_sums import Curve, Integers, Partition, Re
 
 
 class PassText:
-    """What a pass computes of each row of a table of codes `c0`, `c1`, …, as SQL; `values` are the lists that the text names."""
+    """Builds the SQL of a pass over a table of codes `c0`, `c1`, …; `values` are the list parameters of the text."""
 
     def __init__(self) -> None:
         self.values: dict[str, list[int]] = {}
@@ -30,7 +30,7 @@ class PassText:
         return self._entry(curve.entries, position)
 
     def rows(self, residuals: Residuals, table: str, columns: Sequence[int]) -> str:
-        """A SELECT of some columns, and of each number as `r0`, `r1`, …"""
+        """Select some columns, and each integer as `r0`, `r1`, …"""
         count, kept = len(residuals.scores), [f"c{at}" for at in columns]
         needed = sorted({*columns, *(() if residuals.label is None else (residuals.label,))})
         scores = ", ".join(f"{self._score(score)} AS z{k}" for k, score in enumerate(residuals.scores))
@@ -53,14 +53,14 @@ class PassText:
         return f"SELECT {', '.join(parts)} FROM ({source})"
 
     def winners(self, scores: Sequence[Score], table: str, label: int) -> str:
-        """The label of each row, and the number of its largest score, the first of several, as `winner`."""
+        """Select the label of each row, and the index of its largest score as `winner`."""
         listed = ", ".join(f"{self._score(score)} AS z{k}" for k, score in enumerate(scores))
         whens = " ".join(f"WHEN z{k} THEN {k}" for k in range(len(scores)))
         largest = f"greatest({', '.join(f'z{k}' for k in range(len(scores)))})"
         return f"SELECT c{label}, CASE {largest} {whens} END AS winner FROM (SELECT c{label}, {listed} FROM {table})"
 
     def parts(self, partition: Partition, table: str) -> str:
-        """All rows, and the number of the part of each as `part`."""
+        """Select all rows, and the index of the part of each as `part`."""
         source = f"SELECT *, 0 AS part FROM {table}"
         for level in partition:
             sides = [self._entry(split.is_second, f"CAST(c{split.column} AS BIGINT)") for split in level]
@@ -70,7 +70,7 @@ class PassText:
 
 
 def of_arrays(residuals: Residuals, codes: Integers) -> Integers:
-    """The same of an array of codes, a row each: one row of the result for each number."""
+    """Compute the same from an array of codes: one row of the result per integer."""
     scores = np.stack([_score_of(score, codes) for score in residuals.scores])
     if residuals.curve is not None and residuals.whole is not None:
         shares = _on_curve(residuals.curve, scores - scores.max(axis=0))
@@ -83,12 +83,12 @@ def of_arrays(residuals: Residuals, codes: Integers) -> Integers:
 
 
 def winners_of_arrays(scores: Sequence[Score], codes: Integers) -> Integers:
-    """The number of the largest score of each row, the first of several."""
+    """Return the index of the largest score of each row, the first of equal ones."""
     return np.stack([_score_of(score, codes) for score in scores]).argmax(axis=0)
 
 
 def parts_of_arrays(partition: Partition, codes: Integers) -> Integers:
-    """The number of the part of each row."""
+    """Return the index of the part of each row."""
     part = np.zeros(len(codes), np.int64)
     for level in partition:
         moved = 2 * part
@@ -112,5 +112,5 @@ def _on_curve(curve: Curve, scores: Integers) -> Any:
 
 
 def _last(curve: Curve) -> int:
-    """The largest score that is looked up: nothing negative is shifted, which engines do not agree about."""
+    """The last score in the table. Scores are made non-negative before the shift, because engines disagree about negative ones."""
     return (len(curve.entries) << curve.shift) - 1

@@ -1,8 +1,8 @@
-"""Whole numbers for each row, from its codes and public tables alone: what a pass over the rows adds up.
+"""Integers for each row, from its codes and public tables only: what a pass over the rows sums.
 
-A score is a sum of entries, one for each column's code. It becomes an entry of a public curve; or, of several scores, their shares of a whole. What
-the row's label stands for is subtracted. All of it is integers, so that a row's numbers are a function of that row: floating-point sums are not, since
-the order of the other rows changes their last bits.
+A score is a sum of entries, one per column's code. It is mapped to an entry of a public curve or, if there are several scores, to
+their shares of a whole. The value of the row's label is subtracted. Everything is an integer, so that a row's contribution depends
+on that row only: in floating point, the order of the other rows would change the last bits of the sums.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 Integers: TypeAlias = NDArray[np.int64]
 Entries: TypeAlias = tuple[int, ...]
-"""One for each code of a column."""
+"""One entry per code of a column."""
 LARGEST_SCORE, LARGEST = 2**52, 2**21
-"""Of a score, and of what is added up: engines add in 64 bits, and numpy in doubles, which are exact up to 2**53."""
+"""The largest score and the largest summand: engines add in 64 bits, numpy in doubles, which are exact up to 2**53."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What a score becomes: the entry at (score + offset) >> shift, the first or last where that is beyond the table."""
+    """Maps a score to the entry at (score + offset) >> shift, or to the first or last entry if that is outside of the table."""
 
     entries: Entries
     offset: int
@@ -32,7 +32,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A constant, and for some columns an entry for each code."""
+    """A constant, and for some columns one entry per code."""
 
     entries: Mapping[int, Entries]
     constant: int = 0
@@ -40,19 +40,19 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Residuals:
-    """One number for each score: the score itself, or what a curve makes of it, less what the label stands for.
+    """One integer per score: the score, or its entry in a curve, minus the value of the label.
 
-    With `whole`, the curve's entries are shares: score k becomes the largest integer below whole · e_k / Σe, where each e is the curve's entry at the
-    score less the largest of the row's scores.
+    With `whole`, the curve's entries are shares: score k becomes the largest integer at most whole · e_k / Σe, where each e is the curve's
+    entry at the score minus the largest of the row's scores.
     """
 
     scores: tuple[Score, ...]
     curve: Curve | None = None
     whole: int | None = None
     label: int | None = None
-    """The column of labels."""
+    """The index of the label column."""
     labels: tuple[Entries, ...] = ()
-    """For each score, what each label stands for."""
+    """For each score, the value of each label."""
 
     def __post_init__(self) -> None:
         bounds = [self.bound(score) for score in self.scores]
@@ -68,12 +68,12 @@ class Residuals:
 
     @staticmethod
     def bound(score: Score) -> int:
-        """No row has a larger score."""
+        """The largest score that a row can have."""
         return abs(score.constant) + sum(max(map(abs, entries)) for entries in score.entries.values())
 
     @property
     def _are_shares(self) -> bool:
-        """Whether every label stands for the whole in one score and for nothing in the others, and entries are positive."""
+        """Whether every label has the whole in one score and 0 in the others, and all entries are positive."""
         sums = [sorted(column) for column in zip(*self.labels, strict=True)]
         expected = [0] * (len(self.scores) - 1) + [self.whole]
         is_positive = self.curve is not None and min(self.curve.entries) >= 0 and self.curve.entries[-1] > 0
@@ -81,9 +81,9 @@ class Residuals:
 
     @property
     def squares(self) -> int:
-        """No row's numbers have a larger sum of squares.
+        """The largest sum of squares that a row's integers can have.
 
-        Shares are rounded down, so that all but the label's are together at most what the label's lacks: twice its square.
+        Shares are rounded down, so the others together are at most what the label's share lacks: at most twice its square.
         """
         if self.whole is not None:
             return 2 * self.whole**2
@@ -103,11 +103,11 @@ class Residuals:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A query about one code: whether it goes to the second of two parts."""
+    """A split by one code: which codes go to the second of two parts."""
 
     column: int
     is_second: tuple[bool, ...]
 
 
 Partition: TypeAlias = tuple[tuple[Split, ...], ...]
-"""Level by level a query for each part, so that level n has 2**n of them; rows of part p that go to the second are in part 2p + 1 of the next level."""
+"""One split per part and level, so level n has 2**n of them. Rows of part p are in part 2p or 2p + 1 of the next level."""
