@@ -3,7 +3,6 @@
 import itertools
 import random
 from datetime import date, timedelta
-from functools import partial
 
 import duckdb
 import numpy as np
@@ -11,9 +10,11 @@ import pyarrow as pa
 import pytest
 
 from discreet.api.opening import open_curator
+from discreet.api.operations.run_steps import run_basis
 from discreet.catalog import parse_catalog
 from discreet.errors import BadInput, NotAllowed, QueryRefused, TooLarge, UnknownName, UnparsableQuery
 from discreet.measurement.measurer import Cells, Conjunction
+from discreet.measurement.run_budget import budget_of
 from discreet.measurement.sparse_vector import count_query_from_json, count_query_to_json
 from discreet.sessions import Between
 from discreet.sessions.sql_conditions import Conditions
@@ -61,8 +62,15 @@ CODES = {
 TIMES = 150
 
 
+def basis_of(curator):
+    budget = budget_of(epsilon=None, delta=None, rho=0.1, is_pure_account=False)
+    return run_basis(SOURCE, budget, curator.context, bins=BINS)
+
+
 def conditions_of(curator, basis):
-    planning = partial(curator._planning, None)
+    def planning(cancelled):
+        return curator.context.of(cancelled=cancelled).planning()
+
     return Conditions(
         basis.rows, basis.domain, curator.declared, curator._engine, today=date(2024, 1, 5), planning=planning
     )
@@ -82,7 +90,7 @@ def visits(count):
 
 @pytest.fixture(scope="module")
 def conditions(curator):
-    basis = curator._basis(SOURCE, {"rho": 0.1, "bins": BINS})
+    basis = basis_of(curator)
     return conditions_of(curator, basis)
 
 
@@ -279,7 +287,7 @@ def test_a_condition_is_read_without_a_look_at_rows(monkeypatch):
     for count in (0, 300):
         with open_curator(catalog=parse_catalog(CATALOG), frames={"visits": visits(count)}) as opened:
             monkeypatch.setattr(opened._engine, "tables", None)
-            basis = opened._basis(SOURCE, {"rho": 0.1, "bins": BINS})
+            basis = basis_of(opened)
             reading = conditions_of(opened, basis)
             found.append([asked(reading, text) for text in ("age < 6 OR ill", "weight >= 2", "seen < CURRENT_DATE")])
             monkeypatch.undo()

@@ -10,10 +10,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from discreet.errors import TooMany, UnknownSession
 from discreet.measurement.domain import MOST_COUNTED
-from discreet.sessions.session import Session
+
+if TYPE_CHECKING:
+    from discreet.sessions.session import Session
 
 UNUSED = 600.0
 """Seconds without a query after which a session may be closed for another analyst's."""
