@@ -18,7 +18,7 @@ from tests.graphs.world import EDGE, EDGES, NODE, PEOPLE, a_curator
 def test_a_price_too_small_for_some_bound_that_may_be_found_is_refused_before_it_is_paid(verb):
     with a_curator("node", catalog=NODE.replace("per_node = 30\n", "")) as curator:
         with pytest.raises(ScaleOutOfRange):
-            curator.graph("friends").ask(verb, epsilon=1e-12, analyst="ada")
+            curator.as_analyst("ada").graph("friends").ask(verb, epsilon=1e-12)
         assert not any(balance.spent.epsilon or balance.frozen for balance in curator.budget())
 
 
@@ -26,7 +26,7 @@ def test_a_price_too_small_for_some_bound_that_may_be_found_is_refused_before_it
 def test_a_bound_is_not_looked_for_where_the_answer_that_it_is_for_cannot_be_drawn(then):
     with a_curator("node") as curator:
         with pytest.raises(ScaleOutOfRange):
-            curator.graph("friends").bound(epsilon=1, then=then, analyst="ada")
+            curator.as_analyst("ada").graph("friends").bound(epsilon=1, then=then)
         assert not any(balance.spent.epsilon or balance.frozen for balance in curator.budget())
 
 

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from discreet.api.graph_api import graph_request
 from discreet.api.opening import open_curator
+from discreet.api.operations.graph import network_release
 from discreet.errors import (
     AccountFrozen,
     BadInput,
@@ -103,8 +105,8 @@ def test_an_engine_counts_public_nodes_without_noise_and_no_others(curators):
 
 def test_what_is_spent_on_edges_is_in_no_account_of_people_and_no_analysts(curators):
     with a_curator("edge") as curator:
-        first = curator.graph("friends").edges(epsilon=0.5, analyst="ada")
-        again = curator.graph("friends").edges(epsilon=0.5, analyst="bob")
+        first = curator.as_analyst("ada").graph("friends").edges(epsilon=0.5)
+        again = curator.as_analyst("bob").graph("friends").edges(epsilon=0.5)
         spent = {balance.account: (balance.unit, balance.spent.epsilon) for balance in curator.budget()}
         assert spent == {
             "dataset": ("person", 0),
@@ -250,14 +252,13 @@ def test_books_remember_what_a_network_promised_and_refuse_another_promise(tmp_p
 @privacies
 def test_an_analyst_who_is_frozen_or_not_there_is_refused_and_edges_cost_nobody(privacy):
     with a_curator(privacy) as curator:
-        friends = curator.graph("friends")
-        friends.edges(epsilon=0.5, analyst="ada")
+        curator.as_analyst("ada").graph("friends").edges(epsilon=0.5)
         curator.ledger.freeze("ada")
         with pytest.raises(AccountFrozen):
-            friends.edges(epsilon=0.5, analyst="ada")
+            curator.as_analyst("ada").graph("friends").edges(epsilon=0.5)
         with pytest.raises(UnknownAccount):
-            friends.edges(epsilon=0.5, analyst="nobody")
-        assert friends.edges(epsilon=0.5, analyst="bob").replayed == (privacy == "edge")
+            curator.as_analyst("nobody").graph("friends").edges(epsilon=0.5)
+        assert curator.as_analyst("bob").graph("friends").edges(epsilon=0.5).replayed == (privacy == "edge")
 
 
 @privacies
@@ -266,12 +267,13 @@ def test_what_an_answer_is_expected_to_take_follows_from_declared_sizes_alone(pr
     with a_curator(privacy, edges=EDGES[:40]) as small:
         graph = small.declared.graphs["friends"]
         for verb, said in ((verb, SETTINGS[verb]) for unit, verb in ASKED_OF if unit == privacy):
+            request = graph_request("friends", verb, epsilon=1, **said)
             one, other = (
-                curator._graph_release(graph, verb, dict(said), 1)[0].seconds for curator in (small, curators[privacy])
+                network_release(request, graph, curator.context).seconds for curator in (small, curators[privacy])
             )
             assert one == other
             larger = replace(graph, edges=replace(graph.edges, rows_about=graph.edges.rows_about * 100))
-            assert small._graph_release(larger, verb, dict(said), 1)[0].seconds > 5 * one
+            assert network_release(request, larger, small.context).seconds > 5 * one
 
 
 def test_triangles_that_take_too_long_are_told_so_and_a_retry_costs_nothing_more(monkeypatch):
@@ -280,8 +282,8 @@ def test_triangles_that_take_too_long_are_told_so_and_a_retry_costs_nothing_more
             patched.setattr("discreet.graphs.network_release.time_for", lambda _: -1.0)
             for epsilon in (0.5, 0.5):
                 with pytest.raises(OutOfTime):
-                    curator.graph("friends").triangles(epsilon=epsilon, analyst="ada")
-        answer = curator.graph("friends").triangles(epsilon=0.5, analyst="ada")
+                    curator.as_analyst("ada").graph("friends").triangles(epsilon=epsilon)
+        answer = curator.as_analyst("ada").graph("friends").triangles(epsilon=0.5)
         assert answer.value >= 0
         assert {b.account: b.spent.epsilon for b in curator.budget()} == {"dataset": 0.5, "ada": 0.5, "bob": 0}
 

@@ -97,7 +97,7 @@ def a_curator(privacy, *, people=range(PEOPLE), edges=EDGES, catalog=None):
     return open_curator(catalog=declared, frames=frames(people, edges))
 
 
-ASKED = {"epsilon": 0.4, "analyst": "ada"}
+ASKED = {"epsilon": 0.4}
 LINKS = """
 [tables.routers]
 public = true

@@ -48,11 +48,11 @@ def settings(graph, verb):
 def test_the_same_verb_has_the_same_plan_price_and_answer_near_and_far(graph, verb, both):
     near, far = both
     said, price = settings(graph, verb), 0.1 + 0.01 * list(VERBS).index(verb)
-    assert far.graph(graph).explain(verb, epsilon=price, **said) == near.graph(graph).explain(
-        verb, epsilon=price, analyst="ada", **said
+    assert far.graph(graph).explain(verb, epsilon=price, **said) == near.as_analyst("ada").graph(graph).explain(
+        verb, epsilon=price, **said
     )
     first, again = (far.graph(graph).ask(verb, epsilon=price, **said) for _ in range(2))
-    at_hand = near.graph(graph).ask(verb, epsilon=price, analyst="ada", **said)
+    at_hand = near.as_analyst("ada").graph(graph).ask(verb, epsilon=price, **said)
     assert (first.replayed, again.replayed, at_hand.replayed) == (False, True, True)
     assert again.stored == at_hand.stored == first.stored
     assert again.receipt == at_hand.receipt
@@ -99,7 +99,7 @@ def test_what_is_refused_near_is_refused_far_and_costs_nothing(verb, given, both
     before = near.budget()
     for graph in GRAPHS:
         with pytest.raises(DiscreetError) as at_hand:
-            near.graph(graph).ask(verb, analyst="ada", **given)
+            near.as_analyst("ada").graph(graph).ask(verb, **given)
         with pytest.raises(DiscreetError) as away:
             far.graph(graph).ask(verb, **given)
         assert issubclass(type(away.value), BadInput) == issubclass(type(at_hand.value), BadInput)
@@ -155,8 +155,8 @@ def test_a_process_that_dies_past_its_charge_pays_once_and_a_retry_answers(tmp_p
     told = [json.loads(line) for line in subprocess.check_output(command, timeout=240).splitlines()]
     assert [death["signal"] for death in told] == [signal.SIGKILL] * len(deaths)
     with open_curator(config) as curator:
-        answer = curator.graph("friends").triangles(**ASKED)
-        assert curator.graph("friends").triangles(**ASKED).stored == answer.stored
+        friends = curator.as_analyst("ada").graph("friends")
+        assert friends.triangles(**ASKED).stored == friends.triangles(**ASKED).stored
         assert {b.account: b.spent.epsilon for b in curator.budget()} == {
             "dataset": 0.4, "edges of links": 0, "ada": 0.4, "bob": 0,
         }  # fmt: skip

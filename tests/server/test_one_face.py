@@ -11,7 +11,6 @@ import pytest
 import discreet
 from discreet.accounting import open_filter
 from discreet.api import base
-from discreet.api.faces.networks import GraphsFace
 from discreet.api.local import Curator
 from discreet.api.remote import RemoteAnswer, RemoteCurator
 from discreet.api.requests.accounts import BudgetRequest, HistoryRequest
@@ -26,7 +25,7 @@ from discreet.results.ledger_views import renewal_of
 from tests.opening import open_curator
 from tests.server.conftest import free_port
 
-FACES = {name: kind for kind in (base.Api, GraphsFace) for name in vars(kind) if not name.startswith("_")}
+FACES = {name: kind for kind in (base.Api,) for name in vars(kind) if not name.startswith("_")}
 METHODS = list(FACES)
 SURFACE = [name for name in vars(Shown) if not name.startswith("_") or name == "_repr_html_"]
 NEAR_ONLY = {"analyst", "asking", "label"}

@@ -23,6 +23,6 @@ def all_requests():
     for module in pkgutil.iter_modules(requests.__path__):
         public = vars(import_module(f"{requests.__name__}.{module.name}"))
         for name, kind in public.items():
-            if name.endswith("Request") and kind.__module__.endswith(module.name) and module.name != "base":
+            if name.endswith("Request") and kind.__module__.endswith(module.name) and kind.http_path:
                 found[re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix("Request")).lower()] = kind
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from discreet.api.graph_api import GraphApi
 from discreet.api.requests.accounts import BudgetRequest, CardRequest, CatalogRequest, HistoryRequest
 from discreet.api.requests.ask import AskRequest
 from discreet.api.requests.base import Plan, Request, T
@@ -81,6 +82,19 @@ class Api(ABC):
     plan_evaluation = plan_verb(
         EvaluateRequest, "Say what `evaluate` would count, how exactly, and what it would cost. Spends nothing."
     )
+
+    def graph(self, name: str) -> GraphApi:
+        """Choose a network of the catalog to ask about: `graph("friends").triangles(epsilon=1)`.
+
+        Args:
+            name: Of the network in the catalog.
+        """
+        networks = {listed["name"]: listed for listed in self.catalog().graphs}
+        if name not in networks:
+            from discreet.graphs.network_verbs import unknown_network  # noqa: PLC0415  heavy
+
+            raise unknown_network(networks)
+        return GraphApi(self, networks[name])
 
     def moments(self, source: str | Table, *columns: Feature, **options: Any) -> Moments:
         """Learn the number of rows, the sums of columns and the sums of their products, in one run.

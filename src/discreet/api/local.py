@@ -12,7 +12,6 @@ from discreet.api.base import Api
 from discreet.api.context import Context
 from discreet.api.operations import ask
 from discreet.api.operations.bounds_estimate import bins_query, ends_of, to_be_bounded
-from discreet.api.operations.networks import AnswersGraphs
 from discreet.api.requests.ask import AskRequest
 from discreet.api.requests.base import PaidRequest, Plan, Request
 from discreet.catalog import Catalog
@@ -110,10 +109,7 @@ def _operation(request: Request[Any, Any]) -> ModuleType:
     return import_module(f"discreet.api.operations.{name}")
 
 
-class Curator(
-    AnswersGraphs,
-    LocalApi,
-):
+class Curator(LocalApi):
     """Stands between a database and an analyst who may be hostile.
 
     Args:

@@ -28,6 +28,26 @@ class RunPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GraphPlan:
+    """What a query about a network would cost, and how exact it would be. Nothing was spent or read."""
+
+    graph: str
+    verb: str
+    unit: str
+    """What one unit of the cost protects: a person, or one edge."""
+    protects: str
+    epsilon: float
+    mechanisms: tuple[str, ...]
+    within: float | None
+    """Half-width of each number's 95 % interval; None if only the answer can say it."""
+    asked_before: bool
+    """Whether it would be free."""
+    charged: Mapping[str, bool]
+    """The accounts that would be charged, and whether their caps allow it now."""
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SynthesisPlan(RunPlan):
     """What synthetic data would be made of and cost. Nothing was spent or read."""
 

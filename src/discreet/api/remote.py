@@ -8,16 +8,16 @@ from typing import Any, Self
 import httpx
 
 from discreet.api.base import Api
-from discreet.api.faces.networks import GraphsFace, unknown_graph
 from discreet.api.http_client import Caller, checked, named
-from discreet.api.plans import LearningPlan, SessionPlan, SynthesisPlan, TablesPlan
-from discreet.api.remote_results import RemoteAnswer, RemoteGraph, RemoteSession, RemoteWatch, session_answers
+from discreet.api.plans import GraphPlan, LearningPlan, SessionPlan, SynthesisPlan, TablesPlan
+from discreet.api.remote_results import RemoteAnswer, RemoteSession, RemoteWatch, session_answers
 from discreet.api.request_json import address_of, request_to_json
 from discreet.api.requests.accounts import BudgetRequest, CardRequest, CatalogRequest, HistoryRequest
 from discreet.api.requests.ask import AskRequest
 from discreet.api.requests.base import Plan, Request, RunRequest
 from discreet.api.requests.compare import ComparePairRequest, ComparePriceRequest, CompareRequest
 from discreet.api.requests.evaluate import EvaluateRequest
+from discreet.api.requests.graph import GRAPH_REQUESTS, GraphRequest
 from discreet.api.requests.learn import LearnRequest
 from discreet.api.requests.releases import PublishRequest, ReleaseRequest, ReleasesRequest
 from discreet.api.requests.session import SessionRequest
@@ -29,6 +29,7 @@ from discreet.api.stored_releases import stored_release
 from discreet.core.json_codec import from_json
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
+from discreet.graphs.network_answers import GraphAnswer, answer_of
 from discreet.learning.runs.evaluation import Evaluation
 from discreet.learning.runs.model_release import ModelRelease
 from discreet.measurement.run_release import RunRelease
@@ -45,7 +46,7 @@ from discreet.workloads.releases.regional import RegionalRelease
 from discreet.workloads.releases.tabulation import TabulatedRelease
 
 
-class RemoteCurator(Api, GraphsFace):
+class RemoteCurator(Api):
     """The interface over HTTP: the same calls as on a local curator, for the account of the key.
 
     Args:
@@ -81,24 +82,11 @@ class RemoteCurator(Api, GraphsFace):
         Args:
             request: A verb with its parameters.
         """
-        dry = {"dry": True} if request.http_plan_path == request.http_path else {}
-        body = {**request_to_json(request), **dry}
-        planned: Plan = from_json(
-            _PLANS[type(request)], checked(self.server.send("POST", request.http_plan_path, json=body))
-        )
+        body, path = request_to_json(request), request.http_plan_path
+        if path == request.http_path:
+            body, path = {**body, "dry": True}, address_of(request)
+        planned: Plan = from_json(_PLANS[type(request)], checked(self.server.send("POST", path, json=body)))
         return planned
-
-    def graph(self, name: str) -> RemoteGraph:
-        """A network of the catalog, to be asked about: `graph("friends").triangles(epsilon=1)`."""
-        networks = {listed["name"]: listed for listed in self.server.get("/v1/graphs")["graphs"]}
-        if name not in networks:
-            raise unknown_graph(networks)
-
-        def send(path: str, body: Mapping[str, Any], request_id: str | None) -> tuple[Mapping[str, Any], bool]:
-            response = self.server.send("POST", path, json=body, headers=named(request_id))
-            return checked(response), response.headers.get("Discreet-Replayed") == "true"
-
-        return RemoteGraph(send, networks[name])
 
 
 def _answer(caller: Caller, request: AskRequest) -> RemoteAnswer:
@@ -129,6 +117,13 @@ def _watch(caller: Caller, request: WatchRequest) -> RemoteWatch:
         return from_json(WatchFacts, checked(caller.send("POST", path, json=body, headers=headers)))
 
     return RemoteWatch(tell, receipt=tell(request.http_path).receipt)
+
+
+def _graph_answer(caller: Caller, request: GraphRequest) -> GraphAnswer:
+    response = caller.send(
+        request.http_method, address_of(request), json=request_to_json(request), headers=named(request.request_id)
+    )
+    return answer_of(checked(response), replayed=response.headers.get("Discreet-Replayed") == "true")
 
 
 def _release_as(kind: type[RunRelease]) -> Callable[[Caller, Any], RunRelease]:
@@ -179,6 +174,7 @@ _READERS: dict[type[Request[Any, Any]], Callable[[Caller, Any], Any]] = {
     EvaluateRequest: _release_as(Evaluation),
     SessionRequest: RemoteSession,
     SessionAnswersRequest: session_answers,
+    **dict.fromkeys(GRAPH_REQUESTS.values(), _graph_answer),
     BudgetRequest: _got(lambda facts: [from_json(Balance, each) for each in facts["accounts"]]),
     HistoryRequest: _got(lambda facts: [from_json(PastRelease, each) for each in facts["queries"]]),
     CatalogRequest: _got(lambda facts: from_json(CatalogFacts, facts)),
@@ -198,6 +194,7 @@ _PLANS: dict[type[Request[Any, Any]], type[Any]] = {
     LearnRequest: LearningPlan,
     EvaluateRequest: LearningPlan,
     SessionRequest: SessionPlan,
+    **dict.fromkeys(GRAPH_REQUESTS.values(), GraphPlan),
 }
 """What the plan of each request is."""
 

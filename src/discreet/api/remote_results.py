@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
 import pyarrow as pa
 
-from discreet.api.faces.networks import GraphFace, GraphPlan
 from discreet.api.http_client import Caller, checked, named
 from discreet.api.request_json import address_of, request_to_json
 from discreet.api.requests.session import SessionRequest
 from discreet.api.requests.session_answers import SessionAnswersRequest
-from discreet.core.exact import Number, exact, read_level
+from discreet.core.exact import Number, read_level
 from discreet.core.json_codec import from_json
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import UnknownSession
-from discreet.graphs.network_answers import GraphAnswer, answer_of
-from discreet.graphs.network_verbs import PROTECTS, read_price, read_verb
-from discreet.graphs.protected_graph import Privacy
 from discreet.results.answer_base import Ends, Interval, Shown
 from discreet.results.answer_json import read_array, read_ends, read_half_widths, read_intervals, read_type
 from discreet.results.models import WatchFacts
@@ -108,60 +103,6 @@ class RemoteWatch(WatchFace):
         """Whether the count of the data version that is served is above, noisily; the same as often as it is asked for."""
         facts = self._tell("/v1/watch/look")
         return next(look.above for look in facts.looks if look.version == facts.data_version)
-
-
-class RemoteGraph(GraphFace):
-    """A network behind a server.
-
-    Args:
-        send: Posts to an address under a name for the call, and returns what is said and whether it was free.
-        listed: What is public about it.
-    """
-
-    def __init__(
-        self,
-        send: Callable[[str, Mapping[str, Any], str | None], tuple[Mapping[str, Any], bool]],
-        listed: Mapping[str, Any],
-    ) -> None:
-        self._send, self.name, self._privacy = send, str(listed["name"]), Privacy(listed["privacy"])
-
-    def __repr__(self) -> str:
-        return f"RemoteGraph({self.name!r}): {PROTECTS[self._privacy]}"
-
-    def ask(
-        self, verb: str, *, epsilon: Number | None = None, request_id: str | None = None, **settings: Any
-    ) -> GraphAnswer:
-        """Ask by the name of a verb; a call that is repeated with the same `request_id` is paid for once.
-
-        Args:
-            verb: One of them, such as "triangles".
-            epsilon: What it may cost; there is no default.
-            request_id: A name for this call.
-            **settings: What the verb takes.
-        """
-        facts, replayed = self._send(self._place(verb), _verb_body(verb, epsilon, settings), request_id)
-        return answer_of(facts, replayed=replayed)
-
-    def explain(self, verb: str, *, epsilon: Number | None = None, **settings: Any) -> GraphPlan:
-        """What a verb would cost and how exact it would be. Spends nothing.
-
-        Args:
-            verb: One of them, such as "triangles".
-            epsilon: What it may cost; there is no default.
-            **settings: What the verb takes.
-        """
-        facts, _ = self._send(self._place(verb), {**_verb_body(verb, epsilon, settings), "dry": True}, None)
-        return from_json(GraphPlan, facts)
-
-    def _place(self, verb: str) -> str:
-        return f"/v1/graphs/{quote(self.name, safe='')}/{quote(str(verb), safe='')}"
-
-
-def _verb_body(verb: str, epsilon: Number | None, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said, and nothing that was not."""
-    _, said = read_verb(verb, settings)
-    numbers = {"epsilon": read_price(epsilon)} | {name: said[name] for name in said if name in ("transmission", "then")}
-    return said | {name: float(exact(number)) for name, number in numbers.items()}
 
 
 class RemoteSession(SessionBase):

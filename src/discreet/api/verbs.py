@@ -23,6 +23,13 @@ class Executor(Protocol):
         """Say what a request would cost and return. Nothing is spent."""
 
 
+class BoundToGraph(Protocol):
+    """The interface of one network."""
+
+    api: Executor
+    name: str
+
+
 def verb(kind: Callable[P, Request[T, Any]]) -> Callable[Concatenate[Any, P], T]:
     """The method that executes a request."""
 
@@ -41,6 +48,15 @@ def plan_verb(kind: Callable[P, Request[Any, Plan]], doc: str) -> Callable[Conca
     return _described(call, kind, doc)
 
 
+def graph_verb(kind: Callable[Concatenate[str, P], Request[T, Any]]) -> Callable[Concatenate[Any, P], T]:
+    """The method of a network's interface that executes a request about this network."""
+
+    def call(network: BoundToGraph, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return network.api.execute(kind(network.name, *args, **kwargs))
+
+    return _described(call, kind, str(kind.__doc__), without="graph")
+
+
 def name_verbs(interface: type[Interface]) -> type[Interface]:
     """Give the methods that were made from requests the names that an interface has for them."""
     for name, method in vars(interface).items():
@@ -50,9 +66,9 @@ def name_verbs(interface: type[Interface]) -> type[Interface]:
     return interface
 
 
-def _described(method: Method, kind: Callable[..., Any], doc: str) -> Method:
-    """Give a method the signature and the documentation of its request."""
-    taken = params(cast("type[Request[Any, Any]]", kind))
+def _described(method: Method, kind: Callable[..., Any], doc: str, *, without: str = "") -> Method:
+    """Give a method the signature and the documentation of its request, without the parameter that is bound already."""
+    taken = [each for each in params(cast("type[Request[Any, Any]]", kind)) if each.name != without]
     known = inspect.signature(kind).parameters
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     method.__signature__ = inspect.Signature([own, *(known[each.name] for each in taken)])  # type: ignore[attr-defined]  # what `inspect` looks for

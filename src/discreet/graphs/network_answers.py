@@ -72,7 +72,7 @@ class GraphAnswer:
     @cached_property
     def outcome(self) -> Outcome:
         """What is told: a number with its ±, degrees, edges between groups, or how far a rumour goes."""
-        return VERBS[self.verb].tells(self.query.told(self._kept["drawn"]), self.settings)
+        return VERBS[self.verb].outcome(self.query.told(self._kept["drawn"]), self.settings)
 
     @cached_property
     def _kept(self) -> dict[str, Any]:

@@ -1,15 +1,15 @@
-"""What can be asked of a network in a catalog: verbs, what each takes, the query that it is, and what is made of the numbers that were drawn."""
+"""The verbs of a network in a catalog: which query each is, and what is computed from its noisy result."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from discreet.core.exact import Number, read_count
-from discreet.errors import BadInput, TooLarge
+from discreet.errors import BadInput, TooLarge, UnknownName
 from discreet.graphs.degrees import DegreeCounts, Degrees, degree_counts
 from discreet.graphs.edge_counts import FoundBound, degree_bound, edge_count
 from discreet.graphs.mixing import Mixing, group_edges
@@ -51,17 +51,20 @@ class NetworkFacts:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One of them: what it takes beside its price, the query that it asks, and what it tells of the answer."""
+    """How the answer of a verb is made.
 
-    takes: tuple[str, ...]
-    asks: Callable[[NetworkFacts, Number, Mapping[str, Any]], GraphQuery[Any]]
-    tells: Callable[[Any, Mapping[str, Any]], Outcome]
-    summary: str
+    Args:
+        query: The query of a network, from its public facts, epsilon and the verb's other parameters.
+        outcome: What is computed from the query's noisy result.
+    """
+
+    query: Callable[[NetworkFacts, Number, Mapping[str, Any]], GraphQuery[Any]]
+    outcome: Callable[[Any, Mapping[str, Any]], Outcome]
 
     @property
     def is_plain(self) -> bool:
-        """Whether it tells the numbers that are drawn, and not what is computed from them."""
-        return self.tells is _itself
+        """Whether the outcome is the noisy result itself."""
+        return self.outcome is _itself
 
 
 def _edges(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
@@ -135,50 +138,19 @@ def _stars_of(spread: Degrees, given: Mapping[str, Any]) -> GraphStatistic:
 
 
 VERBS: dict[str, Verb] = {
-    "edges": Verb(("max_degree",), _edges, _itself, "how many edges there are"),
-    "degrees": Verb(("max_degree",), _degrees, _itself, "how many nodes have how many edges"),
-    "triangles": Verb(("per_node",), _triangles, _itself, "how many triangles there are"),
-    "stars": Verb(("k", "max_degree"), _stars, _stars_of, "how many sets of k edges meet in a node"),
-    "clustering": Verb(("max_degree", "per_node"), _clustering, _itself, "how often friends of friends are friends"),
-    "assortativity": Verb(("attribute", "max_degree"), _assortativity, _itself, "whether friends share an attribute"),
-    "rumour": Verb(
-        ("transmission", "max_degree"),
-        _rumour,
-        lambda spread, given: rumour(spread, transmission=given["transmission"]),
-        "how far a rumour goes",
-    ),
-    "bound": Verb(("then",), _bound, _itself, "a max_degree, found for whoever knows none"),
+    "edges": Verb(_edges, _itself),
+    "degrees": Verb(_degrees, _itself),
+    "triangles": Verb(_triangles, _itself),
+    "stars": Verb(_stars, _stars_of),
+    "clustering": Verb(_clustering, _itself),
+    "assortativity": Verb(_assortativity, _itself),
+    "rumour": Verb(_rumour, lambda spread, given: rumour(spread, transmission=given["transmission"])),
+    "bound": Verb(_bound, _itself),
 }
 """Stars and rumours are computed from degrees: asked beside them, they cost nothing more."""
 
 
-def read_verb(verb: object, given: Mapping[str, Any]) -> tuple[Verb, dict[str, Any]]:
-    """A verb by its name, and what was said beside its price; what is not known is refused by name.
-
-    Args:
-        verb: Its name.
-        given: By name; what is None was not said.
-    """
-    known = VERBS.get(verb) if isinstance(verb, str) else None
-    if known is None:
-        raise BadInput("A network has no such verb.", next_step=f"Use one of: {', '.join(VERBS)}.")
-    said = {name: value for name, value in given.items() if value is not None}
-    foreign = sorted(said.keys() - set(known.takes))
-    if foreign:
-        raise BadInput(
-            f"{verb} takes no {foreign[0]}.", next_step=f"Give epsilon, and of the rest: {', '.join(known.takes)}."
-        )
-    return known, said
-
-
-def read_price(epsilon: Number | None) -> Number:
-    """The price of a query about a network: there is no default.
-
-    Args:
-        epsilon: What was said.
-    """
-    if epsilon is None:
-        raise BadInput(
-            "A question about a network has a price.", next_step="Give an epsilon: what it may cost, such as 1."
-        )
-    return epsilon
+def unknown_network(known: Iterable[str]) -> UnknownName:
+    """The refusal of a name that the catalog does not have. The names that it has are public."""
+    listed = ", ".join(known) or "it has none"
+    return UnknownName("The catalog has no such network.", next_step=f"Use one that it declares: {listed}.")

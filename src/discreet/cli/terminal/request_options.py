@@ -6,7 +6,7 @@ import functools
 import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
@@ -79,15 +79,15 @@ _TEXTS = {
 
 
 def with_options_of(
-    kind: type[Request[Any, Any]], *, without: tuple[str, ...] = ()
+    *kinds: type[Request[Any, Any]], without: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of a request; it gets what was written as the mapping `options`.
 
     Args:
-        kind: The request.
+        *kinds: The request; or several, of which the command has all options, and chooses one.
         without: Parameters that the command has other options for.
     """
-    taken = [each for each in params(kind, where=CLI) if each.name not in without]
+    taken = [each for each in _params_of(kinds) if each.name not in without]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
@@ -101,6 +101,20 @@ def with_options_of(
         return run
 
     return decorate
+
+
+def _params_of(kinds: Iterable[type[Request[Any, Any]]]) -> list[Param]:
+    """Parameters by name; one that some of the requests do not have is an option that can be left out."""
+    each_has = [{each.name: each for each in params(kind, where=CLI)} for kind in kinds]
+    known: dict[str, Param] = {}
+    for has in each_has:
+        known |= {name: each for name, each in has.items() if name not in known}
+    shared = set.intersection(*map(set, each_has))
+    taken = [
+        each if name in shared else replace(each, is_positional=False, is_optional=True, default=None)
+        for name, each in known.items()
+    ]
+    return sorted(taken, key=lambda each: not each.is_positional)
 
 
 def _read(taken: Iterable[Param], written: Mapping[str, Any]) -> dict[str, Any]:

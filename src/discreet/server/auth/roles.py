@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from discreet.api.requests.graph import GRAPH_REQUESTS
 from discreet.errors import Forbidden
 
 ROLES = ("owner", "steward", "analyst", "auditor", "metrics", "shuffler")
@@ -31,7 +32,7 @@ ROUTES = {
     "POST /v1/sessions": "owner analyst",
     "POST /v1/sessions/{session_id}/answers": "owner analyst",
     "GET /v1/graphs": "owner analyst",
-    "POST /v1/graphs/{name}/{verb}": "owner analyst",
+    **{f"POST {kind.http_path}": "owner analyst" for kind in GRAPH_REQUESTS.values()},
     "GET /v1/releases": "owner analyst",
     "GET /v1/releases/{name}": "owner analyst",
     "GET /v1/releases/{name}/rows": "owner analyst",

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from discreet.api.local import Curator
+from discreet.api.requests.base import HTTP, body_params, params
 from discreet.api.requests.base import Request as ApiRequest
 from discreet.core.json_codec import to_json
 from discreet.pipeline.call import Call
@@ -60,5 +61,14 @@ def add_verb(
         kind.http_path.removeprefix(routes.prefix),
         name=kind.__name__.removesuffix("Request").lower(),
         description=inspect.cleandoc(str(kind.__doc__)) + _HOW + more,
-        openapi_extra={**in_document(model), "parameters": [NAME]},
+        openapi_extra={**in_document(model), "parameters": [*_address_parameters(kind), NAME]},
     )(serve)
+
+
+def _address_parameters(kind: type[ApiRequest[Any, Any]]) -> list[dict[str, Any]]:
+    """The parameters that are part of the address, as OpenAPI describes them."""
+    return [
+        {"name": each.name, "in": "path", "required": True, "description": each.doc, "schema": {"type": "string"}}
+        for each in params(kind, where=HTTP)
+        if each not in body_params(kind)
+    ]
