@@ -19,7 +19,7 @@ DATA ?= data
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo serve shell chromium test test-fast test-changed coverage setup soak format lint lint-page vendor \
-	bench bench-synthetic reference docs lock clean
+	bench bench-synthetic reference tutorials docs lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -106,6 +106,9 @@ bench-synthetic: $(BENCH) $(SYNTHETIC_PEERS_READY)  ## compare synthetic data an
 
 reference: $(DEV)  ## write the generated parts of docs/reference
 	$(BIN)/python -m tools.reference
+
+tutorials: $(DEV)  ## run the tutorials and write what they print into docs/tutorials
+	$(BIN)/python -m tools.run_tutorials
 
 docs: $(DEV)  ## build the documentation as a website in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

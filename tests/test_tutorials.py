@@ -1,6 +1,6 @@
 """Every command and every line of Python in a tutorial runs, in order, and prints the words that the page shows.
 
-`python -m tools.run_tutorials` writes the outputs anew. Numbers differ from run to run, so only words are compared.
+`make tutorials` writes the outputs anew. Numbers differ from run to run, so only words are compared.
 """
 
 import re

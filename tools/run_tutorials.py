@@ -1,4 +1,4 @@
-"""Run the blocks of tutorials in order, and write what they print below them: `python -m tools.run_tutorials [PAGE…]`.
+"""Run the blocks of tutorials in order, and write what they print below them: `make tutorials`.
 
 Blocks of `sh` and `python` run in one empty folder; Python blocks share their variables. A block of `text` holds the
 output of the block before it. A command may fail only where this output says `refused`. A block that begins with
