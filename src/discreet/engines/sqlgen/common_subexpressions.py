@@ -1,6 +1,6 @@
-"""Expressions as SQL. An argument that a template mentions more than once becomes a column of a SELECT below, so that text stays short.
+"""Expressions as SQL. An argument that a template mentions more than once becomes a column of an inner SELECT, so the text stays short.
 
-Nothing but names of our own, templates of the registry and constants by the dialect is ever written: no text of an analyst.
+Only generated names, templates of the registry and constants of the dialect are written: never text of an analyst.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from discreet.engines.sqlgen.dialects import duckdb as dialect
 from discreet.errors import NotAllowed, TooLarge
 
 LONGEST_CONDITION = 20_000
-"""Characters of a condition between two relations, where arguments cannot always be moved below."""
+"""The most characters of a join condition, whose arguments cannot always be moved into a subquery."""
 
 
 def _template(call: Call) -> Template:
@@ -49,10 +49,10 @@ def _mentions_in(template: str, count: int) -> tuple[int, ...]:
 
 
 class Levels:
-    """Expressions over one source, and the SELECTs that stand between them and it.
+    """Expressions over one source, and the nested SELECTs that compute shared arguments.
 
-    Level 0 are the columns of the source; a column of level n is computed from those of the levels below. `used` are the names of the
-    source's columns that anything reads.
+    Level 0 holds the columns of the source; a column of level n is computed from columns of lower levels. `used` collects the names of
+    the source's columns that are read.
     """
 
     def __init__(self, fresh: Callable[[], str]) -> None:
@@ -61,11 +61,11 @@ class Levels:
         self._columns: list[dict[str, str]] = []
 
     def text(self, expression: Expression) -> str:
-        """SQL for the value of an expression above all levels."""
+        """Write the value of an expression in terms of the outermost level."""
         return self._text(expression)[0]
 
     def name(self, expression: Expression) -> str:
-        """The same as a name or a constant, which can be mentioned as often as one likes."""
+        """Write it as a name or a constant, which may be repeated."""
         text, level = self._text(expression)
         return self._moved_below(text, level)[0] if isinstance(expression, Call) else text
 
@@ -83,7 +83,7 @@ class Levels:
         return name
 
     def source(self, below: str, *, closed: bool = False) -> str:
-        """What stands behind FROM: the source with all levels on top of it; `closed` to conditions from above (see weights.py)."""
+        """Write the FROM item: the source with all levels around it; `closed` to outer conditions (see condition_size.py)."""
         for columns in self._columns:
             below = f"(SELECT *, {', '.join(f'{text} AS {name}' for text, name in columns.items())} FROM {below})"
         return f"(SELECT * FROM {below} OFFSET 0)" if closed else below
@@ -114,7 +114,7 @@ class Levels:
 class Sides:
     """Conditions between two relations: columns of the first, then of the second, each under its own name.
 
-    What reads one side only can become a column of that side; what reads both is repeated, up to a limit.
+    An argument that reads one side only becomes a column of that side; one that reads both is repeated, up to a limit.
     """
 
     def __init__(self, *, width: int, names: tuple[str, str], levels: tuple[Levels, Levels]) -> None:
@@ -140,6 +140,6 @@ class Sides:
         return self.text(arg)
 
     def _side(self, expression: Expression) -> int | None:
-        """The side whose columns are read; None for both or neither."""
+        """Return the side whose columns are read; None for both or neither."""
         sides = {int(field.at >= self._width) for field in fields_of(expression)}
         return sides.pop() if len(sides) == 1 else None

@@ -1,8 +1,8 @@
-"""How long conditions become when the engine moves them.
+"""How large conditions become when the engine pushes them down.
 
-DuckDB moves a condition below the SELECT that computes its columns, and writes each column out wherever the condition mentions it: a condition
-on twelve nested EXP, each of which mentions its argument three times, becomes half a million calls and is never planned. So whoever puts a
-condition on top of heavy columns closes the SELECT below by OFFSET 0, which no condition passes and which changes no row.
+DuckDB pushes a condition below the SELECT that computes its columns, and expands each column wherever the condition mentions it. A
+condition on twelve nested EXP, each of which mentions its argument three times, expands to half a million calls and is never planned.
+So a SELECT with expensive columns below a condition ends in OFFSET 0, which stops the pushdown and changes no row.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Rel
 from discreet.engines.sqlgen.common_subexpressions import mentions
 
 HEAVY = 200
-"""Calls of a written-out condition above which it stays where it is."""
+"""The number of calls of an expanded condition above which it must not be pushed down."""
 _MOST = 10**9
 
 
@@ -25,7 +25,7 @@ def is_heavy(conditions: Iterable[Expression], *relations: Relation) -> bool:
 
 
 def _of(expression: Expression, weights: Sequence[int]) -> int:
-    """The calls and columns of an expression, its columns written out."""
+    """Count the calls and columns of an expression with its columns expanded."""
     if isinstance(expression, Field):
         return weights[expression.at]
     if not isinstance(expression, Call):

@@ -1,4 +1,4 @@
-"""Which rows of a person count: the first ones by a total order of that person's own rows, or the first of the first groups."""
+"""Contribution bounds: keep the first rows of a person by a total order of that person's own rows, or the first rows of the first groups."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from discreet.engines.sqlgen import window_clause
 from discreet.engines.sqlgen.dialects import duckdb as dialect
 
 _LISTED = 64
-"""Declared values beyond so many are passed beside the statement."""
+"""With more declared values than this, they are passed as a parameter."""
 
 
 class Cut:
-    """Cuts rows of `o`, keys `k0 …` and ids `i1 …` to the limits of a query; `values` are lists that the text names."""
+    """Bounds rows of `o`, keys `k0 …` and ids `i1 …` to the limits of a query; `values` are the list parameters of the text."""
 
     def __init__(self, query: Query, *, salt: str) -> None:
         self._query, self._salt = query, salt
@@ -23,7 +23,7 @@ class Cut:
         self.values: dict[str, list[Any]] = {}
 
     def of(self, rows: str) -> str:
-        """Rows of declared keys only, and of these a person's first; where groups are limited, the first of the first groups."""
+        """Keep rows with declared keys, and of these a person's first rows; if groups are limited, the first rows of the first groups."""
         limits, keys = self._query.limits, self._query.keys
         if limits.groups is None or limits.rows_per_group is None:
             return _first(self.declared(rows), self._sort_keys(), limits.rows)
@@ -38,7 +38,7 @@ class Cut:
         )
 
     def declared(self, rows: str) -> str:
-        """Rows of declared keys only."""
+        """Keep rows with declared keys."""
         return f"(SELECT * FROM {rows} WHERE {self._are_declared})"
 
     @property
@@ -60,7 +60,7 @@ class Cut:
         return f"({inside} OR {name} IS NULL)" if None in key.values else inside
 
     def code(self, index: int) -> str:
-        """The number of a key's value among those declared, from 0; NULL's too, where it is one of them."""
+        """Write the index of a key's value among the declared ones, from 0, including NULL if it is declared."""
         key, name = self._query.keys[index], f"k{index}"
         values, kind = key.values or (), key.expression.properties.type
         listed = [value for value in values if value is not None]
@@ -83,9 +83,9 @@ class Cut:
     def _in_first_groups(self, rows: str, declared: str, position: str, groups: int, rows_per_group: int) -> str:
         """The first rows of a person's first groups, in the order of their first row.
 
-        The groups of each person are found first, and rows joined with them: a window over all rows needs far more memory. Keys that are not
-        declared are dropped among the groups, of which there are fewer than rows. What is cheap is read twice, and what is not is kept for
-        the second time; a CTE that DuckDB may inline is neither, since it cannot copy every expression.
+        The groups of each person are found first and joined with the rows: a window over all rows needs far more memory. Undeclared keys
+        are dropped among the groups, which are fewer than the rows. Cheap rows are read twice; expensive ones are materialised. A CTE
+        that DuckDB may inline would not do, since DuckDB cannot copy every expression.
         """
         keys = [f"k{index}" for index in range(len(self._query.keys))]
         source, again, before = rows, rows, ""
@@ -102,14 +102,14 @@ class Cut:
         return f"({before}SELECT * FROM ({joined}) QUALIFY row_number() OVER ({within}) <= {rows_per_group})"
 
     def _position(self, rows: str) -> tuple[str, str]:
-        """One column that orders a person's rows: the only id, or the number of the row by all of them."""
+        """Write one column that orders a person's rows: the only id, or the row number by all ids."""
         if self._kinds == (Type.INTEGER,):
             return "i1", rows
         number = f"row_number() OVER ({window_clause.window(['o'], self._sort_keys())})" if self._kinds else "1"
         return "p", f"(SELECT *, {number} AS p FROM {rows})"
 
     def _sort_keys(self) -> list[str]:
-        """A total order of one person's rows: by ids; where these are values, by a salted hash of them first."""
+        """Write a total order of one person's rows: by ids, preceded by a salted hash if the ids are values."""
         names = [f"i{at}" for at in range(1, len(self._kinds) + 1)]
         order = window_clause.by(names)
         if any(kind is not Type.INTEGER for kind in self._kinds):
@@ -119,7 +119,7 @@ class Cut:
 
 
 def _is_cheap(relation: Relation) -> bool:
-    """Whether rows are read and computed one by one."""
+    """Whether rows are streamed, without an aggregation or a join."""
     while isinstance(relation, Keep | Compute):
         relation = relation.rows
     return isinstance(relation, Scan)

@@ -1,8 +1,8 @@
-"""A query as statements that give exact integers.
+"""Write a query as statements that return exact integers.
 
-Nothing about the rows is trusted here: keys are made canonical before they are grouped, values clamped as integers after their expression, a
-person's rows cut by a total order of that person's own rows, FILTER applied after the cut. Sums leave as DECIMAL(38, 0), so that no double is
-on the way.
+The rows are not trusted here: keys are made canonical before grouping, values are clamped as integers after their expression, a
+person's rows are bounded by a total order of that person's own rows, and FILTER applies after the bound. Sums are returned as
+DECIMAL(38, 0), so that no double is involved.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from discreet.engines.sqlgen.render import Prepared, Renderer, checked, ids
 
 _SMALL = 2**62
 _MOST_POSITIONS = 64
-"""Declared texts, at most, that are grouped by their places."""
+"""The most declared texts that are grouped by position."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """SQL, the lists of values that it names, and the prepared public tables that it reads."""
+    """SQL, its list parameters, and the prepared public tables that it reads."""
 
     sql: str
     values: Mapping[str, list[Any]] = field(repr=False)
@@ -35,9 +35,9 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """The statements of one grouping set: the integers, and a histogram for each quantile, by the number of its measure.
+    """The statements of one grouping set: the integers, and a histogram for each quantile, by the index of its measure.
 
-    Columns of the integers: the keys, one for each measure that is no quantile, and the people where a key is private.
+    Columns of the integers: the keys, one per measure that is not a quantile, and the number of people if a key is private.
     """
 
     keys: tuple[int, ...]
@@ -47,21 +47,21 @@ class Grouping:
 
 
 def groupings(query: Query, *, salt: str) -> list[Grouping]:
-    """The statements of every grouping set."""
+    """Write the statements of every grouping set."""
     rows = _Rows(query, salt=salt)
     return [rows.grouping(keys) for keys in query.sets]
 
 
 def coded_rows(query: Query, *, salt: str) -> Statement:
-    """The rows of a query whose every key has values, cut to its limits: for each key the number of its value, `c0`, `c1`, …
+    """Write the bounded rows of a query whose keys all have declared values: per key the index of the value, `c0`, `c1`, …
 
-    A row with any value that is not among them is not there.
+    Rows with an undeclared value are dropped.
     """
     return _Rows(query, salt=salt).coded()
 
 
 class _Rows:
-    """One row for each row of a person: the owner `o`, keys `k0 …`, what measures look at `x1 …`, conditions `f1 …`; cut to the limits."""
+    """Write the bounded rows: the person `o`, keys `k0 …`, arguments of measures `x1 …`, conditions `f1 …`."""
 
     def __init__(self, query: Query, *, salt: str) -> None:
         self._query = query
@@ -96,7 +96,7 @@ class _Rows:
     def _statement(self, sql: str) -> Statement:
         return Statement(checked(sql), self._cut.values, tuple(self._renderer.tables.values()))
 
-    # What stands in each row
+    # Columns of each row
 
     def _key(self, index: int, key: Key) -> str:
         name, kind = self._levels.name(key.expression), key.expression.properties.type
@@ -105,8 +105,8 @@ class _Rows:
         return f"{dialect.canonical(name, kind)} AS k{index}"
 
     def _groups_by_position(self, key: Key) -> bool:
-        """Whether a key is grouped by its place among the declared texts: people are counted faster by that. Nothing that is not declared
-        may then be told from what is missing.
+        """Whether a key is grouped by its position among the declared texts, which counts people faster. An undeclared value is then
+        the same as a missing one.
         """
         values = key.values or ()
         if not 0 < len(values) <= _MOST_POSITIONS or len(set(values)) < len(values) or None in values:
@@ -118,7 +118,7 @@ class _Rows:
         return f"CAST(k{index} AS VARCHAR)" if self._groups_by_position(self._query.keys[index]) else f"k{index}"
 
     def _operand(self, text: str, letter: str = "x") -> str:
-        """The name of something that is computed for each row, once however many measures look at it."""
+        """Return the name of an expression that is computed once per row, however many measures read it."""
         return self._operands.setdefault(text, f"{letter}{len(self._operands) + 1}")
 
     def _steps(self, measure: Measure, at: int) -> str:
@@ -165,7 +165,7 @@ class _Rows:
         return f"SELECT {', '.join(parts) or 'count(*)'} FROM {self._sql}{_grouped(names)}{_sorted(names, ordered=ordered)}"
 
     def _histogram(self, keys: tuple[int, ...], index: int) -> str:
-        """Numbers of groups in the order of their keys, of candidates, and rows. Groups are numbered before FILTER drops rows of them."""
+        """Write group indexes (in the order of the keys), candidate indexes and row counts. Groups are numbered before FILTER drops rows."""
         fold = self._measured[index]
         names = [f"k{at}" for at in keys]
         value = fold.value if fold.where is None else f"CASE WHEN {fold.where} THEN {fold.value} END"
@@ -177,7 +177,7 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Folds:
-    """How one measure adds up rows: `value` of each row, where `where` holds."""
+    """How one measure aggregates rows: `value` of each row for which `where` holds."""
 
     kind: Kind
     value: str | None
@@ -189,7 +189,7 @@ class _Folds:
 
     @property
     def over_rows(self) -> str:
-        """Straight from a group's rows."""
+        """Aggregate the rows of a group directly."""
         if self.kind is Kind.PEOPLE:
             return f"count(DISTINCT o){self._kept}"
         if self.kind is Kind.DISTINCT:
@@ -202,7 +202,7 @@ class _Folds:
 
     @property
     def of_person(self) -> str:
-        """From the rows of one person in a group."""
+        """Aggregate the rows of one person in a group."""
         if self.kind is Kind.ROWS:
             return f"count(*){self._kept}"
         if self.kind is Kind.PRESENT:
@@ -212,14 +212,14 @@ class _Folds:
         return f"sum({self.value}){self._kept}"
 
     def over_people(self, name: str) -> str:
-        """From what each person has in a group."""
+        """Aggregate the per-person results of a group."""
         if self.kind is Kind.PEOPLE:
             return f"count(*) FILTER (WHERE {name})"
         return f"CAST(coalesce(sum({name}), 0) AS BIGINT)" if self._is_count else _exactly(f"sum({name})")
 
 
 def _by_people(folds: Sequence[_Folds], names: list[str], shown: list[str], rows: str) -> str:
-    """Grouped by person first: how many people a group has is then how many of these rows. It is faster where groups are many."""
+    """Group by person first: the number of people of a group is then a row count. Faster if there are many groups."""
     own = [f"{fold.of_person} AS a{at}" for at, fold in enumerate(folds)]
     people = f"SELECT {', '.join([*names, *own]) or '1'} FROM {rows} GROUP BY {', '.join([*names, 'o'])}"
     parts = [*shown, *(fold.over_people(f"a{at}") for at, fold in enumerate(folds)), "count(*)"]
@@ -243,7 +243,7 @@ def _centred(name: str, centre: int) -> str:
 
 
 def _product(first: str, second: str, measure: Measure) -> str:
-    """A product of two integers, in 128 bits where 64 could be too few, in the coarser unit."""
+    """Write a product of two integers in the coarser unit, in 128 bits if 64 could be too few."""
     reach = [
         max(abs(steps.low - centre), abs(steps.high - centre))
         for steps, centre in zip(measure.steps, measure.centres, strict=True)

@@ -1,8 +1,8 @@
-"""Relations as SELECTs. One walk over the tree; who a row belongs to is equated, grouped and partitioned here, whatever was asked.
+"""Render relations as SELECTs in one walk over the tree. Joins, groups and windows always equate or partition by the person here.
 
-Every relation gives the columns `o` (its owner, unless it is public), `i1 …` (its ids), `c1 …` (its columns), and beside a column `s1 …` its
-stored steps and `u1 …` its stored number of repeats where it has them; of these only what is read above it. Public relations that meet people
-are prepared beforehand, as tables.
+Every relation has the columns `o` (its person, unless it is public), `i1 …` (its ids) and `c1 …` (its columns), with `s1 …` (stored
+grid steps) and `u1 …` (stored repeat numbers) beside columns that have them; only those that are read are rendered. Public relations
+that are joined with protected rows are prepared as tables beforehand.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LONGEST_STATEMENT = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A public relation as a table, its rows numbered (`nth`) within the columns that it is joined by. The name tells all of it."""
+    """A public relation as a table, its rows numbered (`nth`) within the join columns. The name is a digest of the whole definition."""
 
     sql: str
     keys: tuple[int, ...]
@@ -38,7 +38,7 @@ class Prepared:
 
 
 def prepared(relation: Relation, keys: Iterable[int]) -> Prepared:
-    """A public relation, to be computed alone and in a total order before a protected row is read."""
+    """Write a public relation, computed alone and in a total order before any protected row is read."""
     positions = tuple(sorted(set(keys)))
     window = window_clause.window([f"c{at + 1}" for at in positions], window_clause.by(ids(relation)))
     rows = Renderer().relation(relation)
@@ -46,21 +46,21 @@ def prepared(relation: Relation, keys: Iterable[int]) -> Prepared:
 
 
 def checked(statement: str) -> str:
-    """The statement, unless it is longer than anybody needs."""
+    """Return the statement, or refuse one that is too long."""
     if len(statement) > LONGEST_STATEMENT:
-        raise TooLarge("The query is too long.", next_step="Ask it in parts.")
+        raise TooLarge("The query is too long.", next_step="Split it into several queries.")
     return statement
 
 
 class Renderer:
-    """Writes one statement; `tables` are the prepared public relations that it reads."""
+    """Renders one statement; `tables` collects the prepared public relations that it reads."""
 
     def __init__(self) -> None:
         self.tables: dict[str, Prepared] = {}
         self._aliases, self._values = _names("t"), _names("v")
 
     def relation(self, relation: Relation, need: Collection[str] | None = None) -> str:
-        """A SELECT of the relation's rows, with the columns that are needed; all, unless it is said which."""
+        """Render a SELECT of the relation's rows with the needed columns (default: all)."""
         names = columns(relation)
         kept = [name for name in names if need is None or name in need]
         match relation:
@@ -87,7 +87,7 @@ class Renderer:
         return Levels(lambda: next(self._values))
 
     def steps(self, levels: Levels, rows: Relation, value: Expression, steps: Steps) -> str:
-        """A value of a row as whole steps: the stored ones where there are, clamped all the same."""
+        """Write a value as grid steps: the stored ones if there are any, clamped in any case."""
         if isinstance(value, Field) and rows.columns[value.at].step == steps.step:
             name = levels.column("s", value.at)
         else:
@@ -176,12 +176,12 @@ class Renderer:
         rows = sides[0].source(f"({self.relation(mark.rows, {*plain, *sides[0].used})})")
         found = f"EXISTS (SELECT 1 FROM {others} AS {names[1]} WHERE {_every(conditions)}) AS {shown}"
         select = _select([*(f"{names[0]}.{name}" for name in plain), found])
-        if closed:  # what a subquery mentions of the outside is written out even while it is bound
+        if closed:  # outer columns in a subquery are expanded already while it is bound
             return f"WITH {names[0]} AS MATERIALIZED (SELECT * FROM {rows}) {select} FROM {names[0]}"
         return f"{select} FROM {rows} AS {names[0]}"
 
     def _side(self, relation: Relation, keys: Sequence[int], levels: Levels, *, meets: Relation, closed: bool) -> str:
-        """One side of a join: a public one that meets people is a table that was prepared."""
+        """Render one side of a join. A public side that is joined with protected rows is a prepared table."""
         if not relation.is_public or meets.is_public:
             return levels.source(f"({self.relation(relation, levels.used)})", closed=closed)
         table = prepared(relation, keys)
@@ -191,7 +191,7 @@ class Renderer:
     def _matching(
         self, node: Join | Mark, a: Relation, b: Relation, names: tuple[str, str], sides: tuple[Levels, Levels]
     ) -> list[str]:
-        """Owners, keys, and how many public rows one row may meet."""
+        """Write the join condition: the person, the keys, and the limit of public rows per row."""
         conditions = []
         if not a.is_public and not b.is_public:
             conditions.append(f"{names[0]}.o = {names[1]}.o")
@@ -218,7 +218,7 @@ class Renderer:
         raw, done = self._folds([aggregate for _, aggregate in asked], levels, relation.rows)
         inner = [*owner, *(f"{key} AS {name}" for key, name in keys), *raw] or [
             "count(*) AS z"
-        ]  # one row, even if nobody reads it
+        ]  # one row, even if no column of it is read
         source = levels.source(f"({self.relation(relation.rows, levels.used)})")
         groups = f" GROUP BY {', '.join(names)}" if names else ""
         grouped = f"{_select(inner)} FROM {source}{groups}"
@@ -230,7 +230,7 @@ class Renderer:
     def _folds(
         self, aggregates: Sequence[Aggregate], levels: Levels, rows: Relation, window: str = ""
     ) -> tuple[list[str], list[str]]:
-        """The folds that the engine computes, under names of their own; and what each aggregate is, given these."""
+        """Return the folds that the engine computes, by name, and each aggregate in terms of them."""
         raw, done = [], []
         for aggregate in aggregates:
             name, count = next(self._values), next(self._values)
@@ -272,7 +272,7 @@ def _names(letter: str) -> Iterator[str]:
 
 
 def _select(parts: Sequence[str]) -> str:
-    """Rows without a column of interest still are rows."""
+    """Select at least one column: rows without a needed column still count."""
     return f"SELECT {', '.join(parts) or '1 AS z'}"
 
 
@@ -287,12 +287,12 @@ def _scan(scan: Scan, kept: list[str]) -> str:
 
 
 def ids(relation: Relation) -> list[str]:
-    """The names of what tells rows of one owner apart."""
+    """Return the names of the ids, which distinguish rows of one person."""
     return [f"i{at + 1}" for at in range(len(relation.shape.ids))]
 
 
 def columns(relation: Relation) -> list[str]:
-    """The names of everything that a relation can give."""
+    """Return the names of all columns that a relation has."""
     numbered = list(enumerate(relation.columns, start=1))
     names = [*([] if relation.is_public else ["o"]), *ids(relation), *(f"c{at}" for at, _ in numbered)]
     names += [f"s{at}" for at, column in numbered if column.step is not None]
@@ -300,12 +300,12 @@ def columns(relation: Relation) -> list[str]:
 
 
 def _of(alias: str, levels: Levels, key: Expression) -> str:
-    """A key of one side, seen from above both."""
+    """Rewrite a key of one side as an expression over the joined columns."""
     return levels.name(key) if isinstance(key, Literal) else f"{alias}.{levels.name(key)}"
 
 
 def _is_heavy_between(node: Join | Mark, a: Relation, b: Relation, on: Expression | None) -> bool:
-    """Whether any condition between two sides, or on a key of one, must stay above them."""
+    """Whether any join condition or key is too large to be pushed down."""
     both = [] if on is None else [on]
     return (
         is_heavy(both, a, b) or is_heavy([key for key, _ in node.keys], a) or is_heavy([key for _, key in node.keys], b)
@@ -317,7 +317,7 @@ def _places(key: Expression) -> list[int]:
 
 
 def _uniquely(join: Join, names: tuple[str, str], sides: tuple[Levels, Levels]) -> list[str]:
-    """Of the rows of a person that share the value of a key which should stand once, the first by rank is met."""
+    """Of a person's rows that share a key value declared as unique, only the first by rank is joined."""
     if join.left.is_public or join.right.is_public or not (join.is_unique_right or join.is_unique_left):
         return []
     side = int(join.is_unique_right)
@@ -328,7 +328,7 @@ def _uniquely(join: Join, names: tuple[str, str], sides: tuple[Levels, Levels]) 
 
 
 def _both(join: Join, kept: list[str], names: tuple[str, str], sides: tuple[Levels, Levels]) -> Iterator[str]:
-    """The columns of both sides, those of the second counted on; the owner is whoever is there."""
+    """Select the columns of both sides, numbered through; the person comes from the protected side."""
     widths = {"i": len(join.left.shape.ids)}
     for name in kept:
         if name == "o":

@@ -1,4 +1,4 @@
-"""Windows: whose rows, in which order, which of them."""
+"""Window clauses: partition, order and frame."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def by(names: Sequence[str]) -> list[str]:
 
 
 def window(within: Sequence[str], order: Sequence[str]) -> str:
-    """What stands in the brackets of OVER."""
+    """Write the content of OVER (…)."""
     parts = [f"PARTITION BY {', '.join(within)}"] if within else []
     parts += [f"ORDER BY {', '.join(order)}"] if order else []
     return " ".join(parts)
 
 
 def rows_of(asked: Window, rows: Relation, levels: Levels, ids: Sequence[str]) -> str:
-    """The rows of one owner, always; in a total order where places count."""
+    """Partition by the person, always; add a total order if positions matter."""
     owner = [] if rows.is_public else ["o"]
     levels.used.update(owner)
     order = [f"{levels.text(key.by)} {'DESC' if key.falling else 'ASC'} NULLS LAST" for key in asked.order]
@@ -34,7 +34,7 @@ def rows_of(asked: Window, rows: Relation, levels: Levels, ids: Sequence[str]) -
 
 
 def row_function(asked: Window, levels: Levels) -> str:
-    """The function of a window that is no aggregate."""
+    """Write a window function that is not an aggregate."""
     value = "" if asked.value is None else levels.name(asked.value)
     match asked.operation:
         case RowFunction.LAG | RowFunction.LEAD:
@@ -43,12 +43,12 @@ def row_function(asked: Window, levels: Levels) -> str:
             return f"ntile({asked.offset})"
         case RowFunction():
             return f"{asked.operation.value}({value})"
-    message = "an aggregate is no place"
+    message = "an aggregate is not a row function"
     raise TypeError(message)
 
 
 def _frame(asked: Window) -> str:
-    """Which rows count. The first and the last value of a partition without an asked order are of all of it."""
+    """Write the frame. FIRST_VALUE and LAST_VALUE without an order range over the whole partition."""
     if asked.frame is not None:
         return f"ROWS BETWEEN {_end(asked.frame, start=True)} AND {_end(asked.frame, start=False)}"
     if asked.operation in (RowFunction.FIRST, RowFunction.LAST) and not asked.order:

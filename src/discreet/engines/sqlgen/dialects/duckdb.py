@@ -1,6 +1,6 @@
-"""DuckDB's words: types, names, constants, and the few formulas that belong to no function of the registry.
+"""The DuckDB dialect: types, names, constants, and the few formulas that are not functions of the registry.
 
-Every formula takes names or constants, so it may mention them as often as it likes; it is total, and NULL stays NULL.
+Every formula takes names or constants, so it may repeat them. It is total, and NULL stays NULL.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WIDE = 2**62
 
 
 def quoted(identifier: str) -> str:
-    """A name that means itself, whatever is in it."""
+    """Quote an identifier."""
     return '"' + identifier.replace('"', '""') + '"'
 
 
@@ -39,37 +39,37 @@ def quoted(identifier: str) -> str:
 
 
 def string(value: str) -> str:
-    """A string where the engine takes no expression: a path, the name of an option's column."""
+    """Write a string where the engine takes no expression, such as a path."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def text(value: str) -> str:
-    """A text constant: quotes are doubled, nothing else means anything."""
+    """Write a text constant. Quotes are doubled; no other character is special."""
     return f"CAST({string(value)} AS VARCHAR)"
 
 
 def integer(value: int) -> str:
-    """A constant of 64 bits; DuckDB would take a shorter type for a small number, and overflow."""
+    """Write a 64-bit constant. DuckDB would choose a narrower type for a small number, and overflow."""
     return f"CAST({value} AS BIGINT)"
 
 
 def real(value: float) -> str:
-    """A constant that is a double, never a DECIMAL."""
+    """Write a constant of type DOUBLE, never DECIMAL."""
     return f"CAST('{value!r}' AS DOUBLE)"
 
 
 def day(value: date) -> str:
-    """A constant day."""
+    """Write a DATE constant."""
     return f"CAST('{value.isoformat()}' AS DATE)"
 
 
 def timestamp(value: datetime) -> str:
-    """A constant timestamp."""
+    """Write a TIMESTAMP constant."""
     return f"CAST('{timestamp_text(value)}' AS TIMESTAMP)"
 
 
 def literal(kind: Type, value: Value | None) -> str:
-    """A constant of a type; None is NULL of it."""
+    """Write a constant of a type; None is a NULL of that type."""
     match value:
         case None:
             return f"CAST(NULL AS {TYPES[kind]})"
@@ -90,12 +90,12 @@ def literal(kind: Type, value: Value | None) -> str:
 
 
 def clamped(name: str, low: object, high: object) -> str:
-    """A value brought between two constants; NULL is neither below nor above. LEAST and GREATEST are slower, and skip NULL."""
+    """Clamp a value between two constants; NULL stays NULL. LEAST and GREATEST are slower, and skip NULL."""
     return f"(CASE WHEN {name} < {low} THEN {low} WHEN {name} > {high} THEN {high} ELSE {name} END)"
 
 
 def steps_of(name: str, kind: Type, steps: Steps) -> str:
-    """A value as whole steps, by floor(v + 1/2); still to be clamped. What is divided is clamped before, which keeps it in range."""
+    """Convert a value to grid steps by floor(v + 1/2); it must still be clamped. The dividend is clamped first, which keeps it in range."""
     if kind is Type.REAL:
         inside = clamped(name, real(float(steps.low * steps.step)), real(float(steps.high * steps.step)))
         return f"CAST(floor({inside} / {real(float(steps.step))} + {real(0.5)}) AS BIGINT)"
@@ -110,19 +110,19 @@ def steps_of(name: str, kind: Type, steps: Steps) -> str:
 
 
 def _number(name: str, kind: Type) -> str:
-    """Days are counted as `date.toordinal` does."""
+    """Convert a date to a day number, as `date.toordinal` counts."""
     if kind is Type.DATE:
         return f"({name} - {day(date(1970, 1, 1))} + {integer(_EPOCH)})"
     return f"CAST({name} AS BIGINT)" if kind is Type.BOOLEAN else name
 
 
 def shifted(product: str, coarser: int) -> str:
-    """A product in the coarser unit: floor(p / 2**coarser + 1/2); the shift of a negative number rounds down, too."""
+    """Convert a product to the coarser unit: floor(p / 2**coarser + 1/2). A right shift rounds negative numbers down, too."""
     return f"(({product} + {(1 << coarser) >> 1}) >> {coarser})" if coarser else product
 
 
 def bin_of(name: str, *, factor: int, first: int, last: int) -> str:
-    """The number of the candidate next to a whole number of steps, from 0; `//` rounds towards 0, so that it is moved above 0 first."""
+    """Return the index of the candidate nearest to a number of steps. `//` rounds towards 0, so the dividend is made non-negative first."""
     low, high = first * factor, last * factor
     return f"(({clamped(name, low, high)} - {integer(low)} + {integer(factor // 2)}) // {integer(factor)})"
 
@@ -131,7 +131,7 @@ def bin_of(name: str, *, factor: int, first: int, last: int) -> str:
 
 
 def folded(fold: Fold, value: str | None, where: str | None) -> str:
-    """What is added up, counted or compared, as the engine's aggregate over integers or canonical values."""
+    """Write the engine's aggregate over integers or canonical values."""
     kept = "" if where is None else f" FILTER (WHERE coalesce({where}, false))"
     calls = {
         Fold.ROWS: "count(*)",
@@ -148,7 +148,7 @@ def folded(fold: Fold, value: str | None, where: str | None) -> str:
 
 
 def finished(fold: Fold, name: str, count: str, step: Fraction | None) -> str:
-    """The value of a fold from its integers."""
+    """Write the value of a fold from its integers."""
     if fold is Fold.SUM and step is None:
         return f"nullif(TRY_CAST({name} AS BIGINT), {_LEAST_INTEGER})"
     if fold is Fold.SUM and step is not None:
@@ -160,7 +160,7 @@ def finished(fold: Fold, name: str, count: str, step: Fraction | None) -> str:
 
 
 def nearest_double(name: str) -> str:
-    """A 128-bit integer as the double next to it. DuckDB's own cast rounds both halves; its reading of text rounds once."""
+    """Convert a 128-bit integer to the nearest double. DuckDB's own cast rounds both halves; parsing text rounds once."""
     small = f"{name} BETWEEN {-_WIDE} AND {_WIDE}"
     return f"(CASE WHEN {small} THEN CAST(CAST({name} AS BIGINT) AS DOUBLE) ELSE CAST(CAST({name} AS VARCHAR) AS DOUBLE) END)"
 
@@ -169,12 +169,12 @@ def nearest_double(name: str) -> str:
 
 
 def position_among(name: str, values: Sequence[str]) -> str:
-    """A text as its place among these, one byte long and in their order; NULL for any other."""
+    """Convert a text to its position among these values, one byte long and in their order; NULL for any other."""
     return f"TRY_CAST({name} AS ENUM({', '.join(map(string, values))}))"
 
 
 def canonical(name: str, kind: Type) -> str:
-    """The one form of a value: no -2**63, no NaN, infinity, -0.0, nothing outside of the years 1 to 9999."""
+    """Make a value canonical: no -2**63, no NaN, infinity or -0.0, nothing outside of the years 1 to 9999."""
     match kind:
         case Type.INTEGER:
             return f"nullif({name}, {_LEAST_INTEGER})"
@@ -189,7 +189,7 @@ def canonical(name: str, kind: Type) -> str:
 
 
 def content(name: str, kind: Type) -> str:
-    """A text of a value for a hash that orders rows: equal on every engine, never NULL; reals to a 1024th."""
+    """Write a value as text for the hash that orders rows: equal on every engine, never NULL; reals to a 1024th."""
     if kind is Type.REAL:
         whole = f"CAST(CAST(floor({name} * {real(1024.0)}) AS BIGINT) AS VARCHAR)"
         return f"(CASE WHEN {name} IS NULL THEN '\\N' WHEN abs({name}) < {real(2.0**50)} THEN {whole} ELSE 'x' END)"
@@ -197,6 +197,6 @@ def content(name: str, kind: Type) -> str:
 
 
 def hashed(parts: Sequence[str]) -> str:
-    """A hash of texts that is the same in every process and on every engine."""
+    """Hash texts to the same number in every process and on every engine."""
     joined = ", '|', ".join(parts)
     return f"md5(concat({joined}))"
