@@ -34,7 +34,6 @@ from discreet.noise import RandomBits, bernoulli_exp, discrete_gaussian, discret
 from tests import edits
 from tests.algebra.test_efforts import SLACK, slowest
 from tests.algebra.test_functions import are_within_what_was_derived
-from tests.answering import test_intervals as intervals
 from tests.attacks.promises import is_kept_within_the_bound
 from tests.attacks.test_linking import MEDALLIONS, name_every_taxi
 from tests.checks import FALSE_ALARM, _binned, children_share_no_noise
@@ -54,6 +53,7 @@ from tests.local.test_every_randomizer import check_variance
 from tests.mechanisms.cases import CASES
 from tests.mechanisms.test_every_mechanism import follow_the_exact_law
 from tests.noise.test_choice import LAWS, SCORES, follow_their_law
+from tests.postprocessing import test_intervals as intervals
 from tests.reference import soaking
 from tests.server.mixed_load import mixed_load
 from tests.server.test_collecting import lose_nothing

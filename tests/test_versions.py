@@ -151,7 +151,10 @@ def test_a_question_that_takes_too_long_is_stopped_costs_its_price_and_freezes_t
         with pytest.raises(EngineFailure) as caught:
             curator.as_analyst("alice").ask(COUNT, epsilon=0.5)
         assert time.monotonic() - began < 60
-        assert str(caught.value) == "The engine could not answer. The price was paid. Tell the owner of the data."
+        assert (
+            str(caught.value)
+            == "The engine could not answer. The query was charged. Report this to the owner of the data."
+        )
         monkeypatch.undo()
         assert curator.ledger.account("alice").spent.epsilon == 0.5
         with pytest.raises(AccountFrozen):

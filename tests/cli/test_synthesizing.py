@@ -130,12 +130,12 @@ def test_looks_are_told_once_they_are_on_disk_and_only_to_a_terminal(clinic, cap
     heard = []
     with open_curator(clinic) as curator, looking_on() as tell:
 
-        def on_look(count):
+        def on_measurement(count):
             with curator.ledger._store.transaction() as t:
                 heard.append((count, t.run("SELECT COUNT(*) FROM ledger_steps")[0][0]))
             tell(count)
 
-        made = curator.with_call(Call(on_look=on_look)).synthesize("visits", rho=0.05, workload=2)
+        made = curator.with_call(Call(on_measurement=on_measurement)).synthesize("visits", rho=0.05, workload=2)
     assert heard == [(count, count) for count in range(1, len(made.transcript.steps) + 1)]
     assert capfd.readouterr().err == ""
 

@@ -18,7 +18,7 @@ from discreet.errors import Cancelled, EngineFailure, NotAllowed, TooLarge
 from tests.engines.small import COST, WARD, asked, cells, opened, query, scanned, text, whole
 
 FOREVER = "SELECT count(*) FROM range(10000000000) AS a(x), range(100) AS b(y) WHERE x * y % 7 = 3"
-SENTENCE = "The engine could not answer. The price was paid. Tell the owner of the data."
+SENTENCE = "The engine could not answer. The query was charged. Report this to the owner of the data."
 
 
 @pytest.fixture

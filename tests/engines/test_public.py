@@ -16,7 +16,7 @@ from discreet.engines.duckdb.watchdog import Watchdog
 from discreet.engines.sqlgen.render import prepared
 from discreet.errors import Cancelled, TooLarge
 from discreet.pipeline.call import Call
-from discreet.pipeline.time_padding import Departure
+from discreet.pipeline.time_padding import ReturnSchedule
 from discreet.samples import write_clinic
 from tests.engines.small import CATALOG, WARD, asked, opened, scanned, text, values, whole, window
 from tests.opening import open_curator
@@ -190,15 +190,15 @@ def test_a_question_holds_its_public_relations_from_before_its_turn_until_its_an
                 return super().wait(timeout)
 
         curator._engine.holding = watched
-        departure = Departure(time.monotonic(), 0.2, 0.1, time.monotonic)
+        schedule = ReturnSchedule(time.monotonic(), 0.2, 0.1, time.monotonic)
         call = Call(
             on_step=lambda step: step == "paid" and curator.cancel(call),
             stopped=Stopped(),
-            leaving=lambda _: departure,
+            schedule_return=lambda _: schedule,
         )
         curator.with_call(call).ask("SELECT COUNT(*) FROM visits", epsilon=0.1)
         assert events == ["held", "waits", "waits", "let go"]
-        assert time.monotonic() >= departure.arrived + 0.2
+        assert time.monotonic() >= schedule.arrived + 0.2
 
 
 def test_who_waits_for_what_another_prepares_can_be_taken_back_and_has_the_seconds_of_one_question(engine, monkeypatch):

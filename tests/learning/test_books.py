@@ -74,7 +74,7 @@ def planted_frame():
 def test_planted_values_are_in_no_log_progress_error_model_or_book(caplog, tmp_path, monkeypatch):
     caplog.set_level(logging.DEBUG)
     told, plain = [], CodedRows._totals
-    call = Call(on_step=told.append, on_look=told.append)
+    call = Call(on_step=told.append, on_measurement=told.append)
     model = LogisticRegression(target="died", features=["age", "ward", Number("cost", bins=5)], passes=3)
 
     def fails(*given):

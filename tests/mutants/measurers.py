@@ -8,7 +8,7 @@ from discreet.measurement.measuring import Measuring
 from discreet.measurement.replay import Run
 from discreet.measurement.sparse_vector import count_query_to_json
 from discreet.measurement.transcript import Step, about
-from tests.answering.counted import measuring
+from tests.support.memory_tables import measuring
 
 
 class _ExactNumber(Measuring):
@@ -43,7 +43,7 @@ class ShowsBeforeStoring(Run):
         step = Step(asked, drawn())
         self.steps.append(step)
         for number in range(len(self.steps) - 1):
-            self._store.store(number, self.steps[number].encoded(), paid=paid)
+            self._store.store(number, self.steps[number].encoded(), mechanism=paid)
         return step
 
 
@@ -52,6 +52,6 @@ class DrawsAnew(Run):
 
     def look(self, asked, *, paid, drawn):
         step = Step(asked, drawn())
-        self._store.store(len(self.steps), step.encoded(), paid=paid)
+        self._store.store(len(self.steps), step.encoded(), mechanism=paid)
         self.steps.append(step)
         return step

@@ -246,11 +246,11 @@ def test_a_question_that_fails_says_so_and_stays_and_shows_what_was_paid_and_who
         page.fill("#sql", WARDS)
         expect(page.locator("#offer-error")).to_contain_text("visits ±")
         page.click("#go")
-        expect(page.locator("#told")).to_contain_text("could not answer. The price was paid.")
+        expect(page.locator("#told")).to_contain_text("could not answer. The query was charged.")
         expect(page.locator("#balance")).to_have_text("frozen")
         with page.expect_response("**/v1/explain"):  # the price is asked for again, and takes nothing away
             page.locator("#epsilon").dispatch_event("input")
-        expect(page.locator("#told")).to_contain_text("Tell the owner of the data.")
+        expect(page.locator("#told")).to_contain_text("Report this to the owner of the data.")
         expect(page.locator("#go")).to_be_disabled()
         expect(page.locator("#answer-old")).to_be_visible()
         check_accessible(page)

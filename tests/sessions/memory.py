@@ -10,7 +10,7 @@ from discreet.mechanisms import Adaptive
 from discreet.noise import SYSTEM_BITS
 from discreet.sessions.modes import Given
 from discreet.sessions.progress import Course
-from tests.answering.counted import MemorySteps, measuring
+from tests.support.memory_tables import MemoryJournal, measuring
 
 BUDGET = Adaptive(rho=50)
 
@@ -41,6 +41,6 @@ def course(
     budget=BUDGET,
 ):
     """A session that begins with the belief that rows are spread evenly, or with none; or as a mode says."""
-    measurer = made(rows, domain, budget=budget, bits=bits, store=store or MemorySteps(), run=run)
+    measurer = made(rows, domain, budget=budget, bits=bits, store=store or MemoryJournal(), run=run)
     begun = mode or Given(Flat(domain, total), alarms)
     return Course(Underway(measurer, measurer._run, ExitStack()), begun, budget, queries)

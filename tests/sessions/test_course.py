@@ -16,11 +16,11 @@ from discreet.measurement.run_budget import watching
 from discreet.measurement.transcript import Step
 from discreet.mechanisms import Adaptive
 from discreet.sessions.session_models import Weights
-from tests.answering.counted import MemorySteps, domain_of, measuring
 from tests.checks import samples_follow
 from tests.mutants import measurers
 from tests.sessions.memory import BUDGET, course
 from tests.sources import SeededBits
+from tests.support.memory_tables import MemoryJournal, domain_of, measuring
 
 SIZES = (2, 2)
 CELLS = list(itertools.product(*map(range, SIZES)))
@@ -184,27 +184,27 @@ def nothing_is_shown_before_it_is_stored(run):
     """A store that fails at each of its steps: answers are those of the steps that are there."""
     for last in range(6):
 
-        class Failing(MemorySteps):
-            def store(self, number, body, *, paid, last=last):
+        class Failing(MemoryJournal):
+            def store(self, number, body, *, mechanism, last=last):
                 if number == last:
                     raise OSError
-                return super().store(number, body, paid=paid)
+                return super().store(number, body, mechanism=mechanism)
 
         store = Failing()
         session = course(ROWS, domain_of(*SIZES), store=store, run=run, bits=SeededBits(last))
         with pytest.raises(OSError):
             ask_one_by_one(session)
-        again = course(ROWS, domain_of(*SIZES), store=MemorySteps(store.steps))
+        again = course(ROWS, domain_of(*SIZES), store=MemoryJournal(store.steps))
         assert session.answers.items() <= again.answers.items()
 
 
 def every_draw_is_paid(made):
     """What was drawn is on the meter and in the steps: so many runs of the sparse vector, so many counts."""
 
-    class Store(MemorySteps):
-        def store(self, number, body, *, paid):
-            heard.append((Step.decoded(body).kind, paid))
-            return super().store(number, body, paid=paid)
+    class Store(MemoryJournal):
+        def store(self, number, body, *, mechanism):
+            heard.append((Step.decoded(body).kind, mechanism))
+            return super().store(number, body, mechanism=mechanism)
 
     heard = []
     session = course(ROWS, domain_of(*SIZES), store=Store(), made=made)
@@ -238,14 +238,14 @@ def test_killed_after_each_of_its_steps_a_session_goes_on_with_all_that_it_said(
         session.ask([query for query in ASKED[3:] if query not in session.answers])
         return session
 
-    whole = MemorySteps()
+    whole = MemoryJournal()
     go(whole)
     for at in range(len(whole.steps) + 1):
-        once = MemorySteps(whole.steps[:at])
+        once = MemoryJournal(whole.steps[:at])
         go(once)
         for later in range(at, len(once.steps) + 1):
-            before = course(ROWS, domain_of(*SIZES), store=MemorySteps(once.steps[:later]), alarms=3)
-            twice = MemorySteps(once.steps[:later])
+            before = course(ROWS, domain_of(*SIZES), store=MemoryJournal(once.steps[:later]), alarms=3)
+            twice = MemoryJournal(once.steps[:later])
             after = go(twice)
             kinds = [Step.decoded(body).kind for body in twice.steps]
             assert twice.steps[:later] == once.steps[:later]
@@ -256,7 +256,7 @@ def test_killed_after_each_of_its_steps_a_session_goes_on_with_all_that_it_said(
 
 
 def test_a_batch_is_one_step():
-    store = MemorySteps()
+    store = MemoryJournal()
     session = course(ROWS, domain_of(*SIZES), store=store, total=3500.0)
     session.ask([EVERYBODY, Conjunction(("a",), (((0, 1),),))])
     assert [Step.decoded(body).kind for body in store.steps] == ["watch", "guard"]

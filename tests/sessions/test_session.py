@@ -309,11 +309,11 @@ def test_how_long_an_answer_is_expected_to_take_hangs_on_questions_alone():
 
             def leaving(seconds, heard=heard):
                 heard.append(seconds)
-                return Call().leaving(seconds)
+                return Call().schedule_return(seconds)
 
-            session = curator.with_call(Call(leaving=leaving)).session(ROWS, rho=0.01, queries=200)
-            session.answer_many(ALL[:50], call=Call(leaving=leaving))
-            session.answer_many(ALL, call=Call(leaving=leaving))
+            session = curator.with_call(Call(schedule_return=leaving)).session(ROWS, rho=0.01, queries=200)
+            session.answer_many(ALL[:50], call=Call(schedule_return=leaving))
+            session.answer_many(ALL, call=Call(schedule_return=leaving))
             told.append(heard)
     assert told[0] == told[1]
     assert len(told[0]) == 3

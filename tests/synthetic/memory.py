@@ -9,7 +9,7 @@ from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.mechanisms.adaptive_budget import Meter
 from discreet.noise import SYSTEM_BITS
 from discreet.synthetic.methods.reused_tables import fitting_tables
-from tests.answering.counted import MemorySteps, tables_of
+from tests.support.memory_tables import MemoryJournal, tables_of
 
 
 def domain_of(sizes, *, ordered=(), rows_per_person=1, neighbours=Neighbours.ADD_REMOVE):
@@ -24,7 +24,7 @@ class InMemory(Measuring):
 
     def __init__(self, domain, rows, *, rho=None, epsilon=None, bits=SYSTEM_BITS, reused=()):
         budget = Adaptive(rho=rho) if epsilon is None else PureAdaptive(epsilon=epsilon)
-        run = Run(Meter(budget, bits), MemorySteps())
+        run = Run(Meter(budget, bits), MemoryJournal())
         if reused:
             run.begin_with(reusing(reused))
         self._begin(domain, tables_of(rows, domain.shape(domain.names)), run, {}, [])

@@ -213,7 +213,8 @@ def test_no_look_of_a_run_moves_the_public_card():
     with a_curator() as curator:
         heads = []
         call = Call(
-            on_step=lambda _: heads.append(curator.card().head), on_look=lambda _: heads.append(curator.card().head)
+            on_step=lambda _: heads.append(curator.card().head),
+            on_measurement=lambda _: heads.append(curator.card().head),
         )
         curator.with_call(call).synthesize("SELECT ward, sex, age FROM visits", rho=0.05, workload=2)
         planned, *since = heads

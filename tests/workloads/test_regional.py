@@ -14,7 +14,7 @@ from discreet.measurement.replay import FreeLook
 from discreet.measurement.transcript import about
 from discreet.workloads.queries.geography import Regions
 from discreet.workloads.releases.regional import RegionalRelease
-from tests.answering.counted import domain_of, measuring
+from tests.support.memory_tables import domain_of, measuring
 from tests.workloads.test_topdown import small_tree
 
 STATES, COUNTIES, BLOCKS = 3, 4, 5

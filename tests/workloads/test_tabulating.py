@@ -11,8 +11,8 @@ from discreet.mechanisms import Adaptive, Gaussian, PureAdaptive
 from discreet.synthetic.synthetic_release import SyntheticRelease
 from discreet.workloads.queries.workload_json import workload_from_json, workload_to_json
 from discreet.workloads.releases.tabulation import TabulatedRelease, measure, plan_over
-from tests.answering.counted import MemorySteps, domain_of, measuring
 from tests.sources import SeededBits
+from tests.support.memory_tables import MemoryJournal, domain_of, measuring
 from tests.synthetic.test_curator import ROWS, a_curator
 
 ASKED = workloads.marginals(2) + workloads.points("age")
@@ -71,7 +71,7 @@ def test_a_plan_spends_its_budget_and_a_run_taken_up_again_draws_nothing(budget,
     domain = domain_of(3, 4, 2, rows_per_person=2, neighbours=neighbours)
     rows = np.random.default_rng(1).integers(0, [3, 4, 2], (300, 3))
     for asked in (workloads.marginals(2), workloads.ranges("b") * workloads.points("c"), workloads.total()):
-        plan, steps = plan_over(asked, domain, budget), MemorySteps()
+        plan, steps = plan_over(asked, domain, budget), MemoryJournal()
         measurer = measuring(rows, domain, budget=budget, bits=SeededBits("tables"), store=steps)
         measure(measurer, plan)
         assert 0 <= measurer.left < budget.amount / 10**6

@@ -12,7 +12,7 @@ from discreet.concurrency.fair_semaphore import FairSemaphore
 from discreet.engines import Engine
 from discreet.ledger import Ledger
 from discreet.pipeline.call import Call
-from discreet.pipeline.parsed_queries import Readings
+from discreet.pipeline.parsed_queries import ParsedQueries
 from discreet.pipeline.pipeline import Pipeline
 from discreet.sessions.session_pool import SessionPool
 
@@ -31,7 +31,7 @@ class Context:
     version: int
     """Of the data."""
     dataset: str
-    readings: Readings
+    readings: ParsedQueries
     sessions: SessionPool
     planning_slots: FairSemaphore = field(default_factory=lambda: FairSemaphore(_PLANNING_SLOTS, each=1, long=0))
     call: Call = field(default_factory=Call)

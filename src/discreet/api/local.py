@@ -19,7 +19,7 @@ from discreet.core.exact import Number
 from discreet.engines import Engine
 from discreet.ledger import Ledger
 from discreet.pipeline.call import Call
-from discreet.pipeline.parsed_queries import Readings
+from discreet.pipeline.parsed_queries import ParsedQueries
 from discreet.pipeline.pipeline import Pipeline
 from discreet.results.answer import Answer
 from discreet.sessions.session_pool import SessionPool
@@ -132,7 +132,7 @@ class Curator(LocalApi):
             pipeline=self._pipeline,
             version=version,
             dataset=dataset,
-            readings=Readings(catalog, engine, today=ledger.data_day()),
+            readings=ParsedQueries(catalog, engine, today=ledger.data_day()),
             sessions=SessionPool(),
         )
 

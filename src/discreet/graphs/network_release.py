@@ -18,7 +18,7 @@ from discreet.graphs.protected_graph import Privacy
 from discreet.graphs.triangles import ClosedPaths, TriangleLadder, TriangleProgram
 from discreet.measurement.runs import time_for
 from discreet.mechanisms import Mechanism
-from discreet.pipeline.pipeline import PLACES, Desk
+from discreet.pipeline.pipeline import READ_SLOTS, Resources
 from discreet.planning.effort import SAFETY
 
 _CHARGE, _READ, _KEPT = 8e6, 1e3, 8e3
@@ -89,11 +89,13 @@ class NetworkRelease:
         nanoseconds = _CHARGE + (edges + self.nodes_about) * _READ + _work(self.query, edges, float(self.nodes_about))
         return SAFETY * nanoseconds / 1e9
 
-    def made(self, desk: Desk) -> bytes:
+    def compute(self, resources: Resources) -> bytes:
         """Noisy numbers; whatever is exact ends here."""
         until = time.monotonic() + time_for(self.seconds)
-        network = desk.engine.network(self.graph, attribute=self.attribute, cancelled=desk.stopped, sharing=PLACES)
-        return encoded(self.query, self.query.drawn(network, desk.bits, until=until))
+        network = resources.engine.network(
+            self.graph, attribute=self.attribute, cancelled=resources.stopped, sharing=READ_SLOTS
+        )
+        return encoded(self.query, self.query.drawn(network, resources.bits, until=until))
 
 
 def _work(query: GraphQuery[Any], edges: float, nodes: float) -> float:

@@ -17,7 +17,7 @@ from discreet.measurement.summing import Summing
 from discreet.measurement.transcript import Transcript
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
 from discreet.noise import SYSTEM_BITS, RandomBits
-from discreet.pipeline.journal import NoSteps
+from discreet.pipeline.journal import NoJournal
 
 
 def transcript_of(
@@ -39,7 +39,7 @@ def transcript_of(
         measure: Looks until it has enough.
         bits: Where randomness comes from.
     """
-    run = Run(Meter(budget, bits), NoSteps())
+    run = Run(Meter(budget, bits), NoJournal())
     tables = CodedArray(codes, domain.shape(domain.names)).tables()
     measure(Summing(domain, tables, run))
     return Transcript(
@@ -57,4 +57,4 @@ def of_nobody(domain: Domain, budget: AdaptiveBudget) -> tuple[SumMeasurer, Mete
     """
     nothing, meter = np.zeros((0, len(domain.columns)), np.int64), Meter(budget)
     tables = CodedArray(nothing, domain.shape(domain.names)).tables()
-    return Summing(domain, tables, Run(meter, NoSteps())), meter
+    return Summing(domain, tables, Run(meter, NoJournal())), meter

@@ -17,7 +17,7 @@ from discreet.measurement.measurer import Counts
 from discreet.measurement.transcript import Step
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive_budget import Meter
-from discreet.pipeline.journal import Steps
+from discreet.pipeline.journal import Journal
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -39,7 +39,7 @@ class Run:
     def __init__(
         self,
         meter: Meter,
-        store: Steps,
+        store: Journal,
         *,
         invariant: FreeLook | None = None,
         until: float = math.inf,
@@ -51,7 +51,7 @@ class Run:
     def begin_with(self, reused: Step) -> None:
         """Store the tables of earlier releases as the first step, which costs nothing; where one was stored, that is the one, whatever there is by now."""
         if not self._stored:
-            self._stored.append(Step.decoded(self._store.store(0, reused.encoded(), paid=None)))
+            self._stored.append(Step.decoded(self._store.store(0, reused.encoded(), mechanism=None)))
         self.steps.append(self._stored[0])
 
     def look(self, asked: dict[str, object], *, paid: Mechanism | None, drawn: Callable[[], Counts]) -> Step:
@@ -66,7 +66,7 @@ class Run:
                     "This run has taken far longer than it was expected to, and has stopped. Its price is paid.",
                     next_step="Ask again: it goes on from where it has got to, and costs nothing more.",
                 )
-            self._stored.append(Step.decoded(self._store.store(number, Step(asked, drawn()).encoded(), paid=paid)))
+            self._stored.append(Step.decoded(self._store.store(number, Step(asked, drawn()).encoded(), mechanism=paid)))
         step = self._stored[number]
         if step.about != asked:
             raise RunChanged(
@@ -82,7 +82,7 @@ class Run:
         number = len(self.steps)
         if number == len(self._stored):
             body = Step(asked, np.zeros(1, np.int64)).encoded()
-            self._stored.append(Step.decoded(self._store.store(number, body, paid=None)))
+            self._stored.append(Step.decoded(self._store.store(number, body, mechanism=None)))
         if self._stored[number].about != asked:
             return False
         self.steps.append(self._stored[number])

@@ -22,7 +22,7 @@ from discreet.measurement.summing import Summing
 from discreet.measurement.transcript import Earlier, Step, Transcript, about, reusing
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
-from discreet.pipeline.pipeline import PLACES, Desk
+from discreet.pipeline.pipeline import READ_SLOTS, Resources
 from discreet.planning.effort import LOOKS, seconds_of_tables
 from discreet.sql.coded_rows import CodedColumn, PeoplesRows
 
@@ -145,11 +145,15 @@ class TableRun:
     def seconds(self) -> float:
         return seconds_of_tables(self.rows.query, looks=self.looks, computing=self.computing)
 
-    def made(self, desk: Desk) -> bytes:
+    def compute(self, resources: Resources) -> bytes:
         """The transcript: steps of before, and those that were still to be drawn."""
         until = time.monotonic() + time_for(self.seconds)
-        run = self._begun(Run(Meter(self.budget, desk.bits), desk.steps, invariant=self._free_look(desk), until=until))
-        with desk.engine.tables(self.rows.query, cancelled=desk.stopped, sharing=PLACES) as tables:
+        run = self._begun(
+            Run(
+                Meter(self.budget, resources.bits), resources.journal, invariant=self._free_look(resources), until=until
+            )
+        )
+        with resources.engine.tables(self.rows.query, cancelled=resources.stopped, sharing=READ_SLOTS) as tables:
             self.measure(Summing(self.domain, tables, run))
         facts = {
             "purpose": self.purpose,
@@ -164,22 +168,24 @@ class TableRun:
             run.begin_with(reusing(self.reuse.releases))
         return run
 
-    def _free_look(self, desk: Desk) -> FreeLook | None:
+    def _free_look(self, resources: Resources) -> FreeLook | None:
         if (declared := self.invariant) is None:
             return None
 
         def counts() -> Counts:
-            with desk.engine.tables(declared.rows.query, cancelled=desk.stopped, sharing=PLACES) as tables:
+            with resources.engine.tables(
+                declared.rows.query, cancelled=resources.stopped, sharing=READ_SLOTS
+            ) as tables:
                 return tables.table((0,))
 
         return FreeLook(declared.asked, counts)
 
-    def begun(self, desk: Desk) -> Underway:
+    def begun(self, resources: Resources) -> Underway:
         """The same rows and steps, for a run that goes on from call to call; its rows are held until it is closed."""
-        run = self._begun(Run(Meter(self.budget, desk.bits), desk.steps))
+        run = self._begun(Run(Meter(self.budget, resources.bits), resources.journal))
         with ExitStack() as held:
             tables = held.enter_context(
-                desk.engine.tables(self.rows.query, cancelled=threading.Event(), sharing=PLACES)
+                resources.engine.tables(self.rows.query, cancelled=threading.Event(), sharing=READ_SLOTS)
             )
             return Underway(Summing(self.domain, tables, run), run, held.pop_all())
 

@@ -1,4 +1,4 @@
-"""A call of the API on its way through the pipeline: who is charged, under which name, who hears of its progress, and who may cancel it."""
+"""One call of the API: who is charged, how its progress is reported, and how it is cancelled."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from discreet.ledger.chain.entries import AT_HAND
-from discreet.pipeline.time_padding import AT_ONCE, Departure
+from discreet.pipeline.time_padding import NO_PADDING, ReturnSchedule
 from discreet.planning.answer_size import AnswerLimit
 
 
 def _ignore(_: object) -> None:
-    """Nobody listens."""
+    """Report nothing."""
 
 
 def _no_slot() -> None:
-    """Nobody measures how long a slot was waited for."""
+    """Report nothing."""
 
 
-def _at_once(_: float) -> Departure:
-    """The owner of the data in this process may know how long it is read."""
-    return AT_ONCE
+def _no_padding(_: float) -> ReturnSchedule:
+    """The data owner in this process may know how long the data is read."""
+    return NO_PADDING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,24 +29,24 @@ class Call:
     """Who is charged for a call, how its progress is reported, and how it is cancelled."""
 
     analyst: str | None = None
-    """Whose account is charged beside the dataset's; None for the data owner."""
+    """The analyst whose account is charged, together with the account of the dataset. None for the data owner."""
     request_id: str | None = None
-    """Name of the call: repeated under it, it is charged once."""
+    """Name of the call. A call that is repeated under the same name is charged once."""
     actor: str = AT_HAND
     """Who makes the call, as the ledger records the actions of an owner."""
     waits_as: str | None = None
     """Who waits for a slot to plan in, if it is not the analyst."""
     on_step: Callable[[str], None] = _ignore
-    """Hears that the query is planned, then that it is paid or was asked before."""
+    """Called when the query is planned, and again when it is charged or found to have been charged before."""
     cancelled: threading.Event = field(default_factory=threading.Event)
-    """Ends what comes before the charge, and nothing after it."""
+    """Cancels the call. It has no effect after the charge."""
     stopped: threading.Event = field(default_factory=threading.Event)
-    """Ends everything: the curator closes."""
-    leaving: Callable[[float], Departure] = _at_once
-    """Hears how many seconds the query is expected to take, before anything is charged. It may refuse it, and says when the answer is returned."""
-    on_place: Callable[[], None] = _no_slot
-    """Hears that a slot to read is acquired."""
-    on_look: Callable[[int], None] = _ignore
-    """Hears how many measurements of a run are stored. Their times tell how long tables were read, so it is for the data owner only."""
+    """Stops everything at once: the curator closes."""
+    schedule_return: Callable[[float], ReturnSchedule] = _no_padding
+    """Called with the expected seconds of the query before the charge. It returns when the answer is returned, or refuses the query."""
+    on_slot: Callable[[], None] = _no_slot
+    """Called when a read slot is acquired."""
+    on_measurement: Callable[[int], None] = _ignore
+    """Called with the number of stored measurements of a run. Its times reveal how long tables are read: for the data owner only."""
     limit: AnswerLimit | None = None
-    """An answer that does not fit is refused before it is charged."""
+    """An answer that could exceed it is refused before the charge."""

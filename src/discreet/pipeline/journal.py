@@ -1,4 +1,4 @@
-"""Where a run keeps what it drew along the way: the first that is stored for a number is the step, whoever drew it."""
+"""The journal of a run: its stored steps. The first step stored under a number is the step, whichever process drew it."""
 
 from __future__ import annotations
 
@@ -10,48 +10,48 @@ from discreet.ledger import Ledger, Reservation
 from discreet.mechanisms import Mechanism
 
 
-class Steps(Protocol):
+class Journal(Protocol):
     """The steps of one run."""
 
     def stored(self) -> list[bytes]:
-        """Those of before, in order."""
+        """Return the steps that are stored, in order."""
 
-    def store(self, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
-        """Keep one, durably, and return the one that is kept."""
+    def store(self, number: int, body: bytes, *, mechanism: Mechanism | None) -> bytes:
+        """Store a step durably. Return the step that is stored under this number: another process may have been first."""
 
 
 @dataclass(slots=True)
-class StepsInBooks:
-    """Under the charge that pays for them."""
+class LedgerJournal:
+    """A journal in the ledger, under the charge that covers its steps."""
 
     ledger: Ledger
     reservation: Reservation
-    on_look: Callable[[int], None]
-    """Hears how many there are, once they are on disk."""
-    _known: int = 0
-    """Those that whoever holds this has seen: another process may be drawing further ones."""
+    on_measurement: Callable[[int], None]
+    """Called with the number of steps, after a step is on disk."""
+    _seen: int = 0
+    """The number of steps that this process has stored or read. Another process may store further ones."""
 
     def stored(self) -> list[bytes]:
         stored = self.ledger.steps(self.reservation)
-        self._known = len(stored)
+        self._seen = len(stored)
         return stored
 
-    def store(self, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
-        kept = self.ledger.step(self.reservation, number, body, paid=paid)
-        self._known = number + 1
-        self.on_look(number + 1)
-        return kept
+    def store(self, number: int, body: bytes, *, mechanism: Mechanism | None) -> bytes:
+        stored = self.ledger.step(self.reservation, number, body, paid=mechanism)
+        self._seen = number + 1
+        self.on_measurement(number + 1)
+        return stored
 
-    def leave(self) -> None:
-        """Write the entries of what was drawn or taken up here: what it brought about leaves."""
-        self.ledger.steps_leave(self.reservation, self._known)
+    def write_entries(self) -> None:
+        """Write the ledger entries of the steps seen so far, before anything computed from them is returned."""
+        self.ledger.steps_leave(self.reservation, self._seen)
 
 
-class NoSteps:
-    """Of what is public and free, or draws one thing only: there is nothing to go on from."""
+class NoJournal:
+    """The journal of a run that cannot be resumed: it is public and free, or draws only once."""
 
     def stored(self) -> list[bytes]:
         return []
 
-    def store(self, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:  # noqa: ARG002  as all of them take it
+    def store(self, number: int, body: bytes, *, mechanism: Mechanism | None) -> bytes:  # noqa: ARG002  the interface has it
         return body

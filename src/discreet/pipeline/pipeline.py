@@ -1,9 +1,9 @@
-"""The one way to an answer, for any release: reserve → read → release → wait → store.
+"""The pipeline: reserve → read → add noise → wait → store. Every release goes through it.
 
-What is released brings its own reading and its own noise; this is the one place that charges, and the one place that holds both the engine
-and the randomness. The charge is on disk before anything is read, the answer before it leaves. Between noise and store it waits for the end
-of its class of time: until then nothing tells, to anybody, whether its reading has ended and how. What was charged is read, waits and is
-stored, whether or not anybody still wants it: so nobody has it read a second time for one price.
+A job brings its own reading and its own noise. Only this module charges, and only it holds both the engine and the randomness.
+The order matters: the charge is on disk before anything is read, and the answer before it is returned. Between noise and storing, the
+pipeline waits for the end of the latency bucket: until then nothing shows whether the reading has ended, and how. A charged job is read,
+padded and stored even if the caller has gone: otherwise it could be read a second time for one charge.
 """
 
 from __future__ import annotations
@@ -36,74 +36,73 @@ from discreet.ledger import Ledger, Request, Reservation
 from discreet.mechanisms import AboveThreshold, Mechanism
 from discreet.noise import RandomBits
 from discreet.pipeline.call import Call
-from discreet.pipeline.journal import NoSteps, Steps, StepsInBooks
+from discreet.pipeline.journal import Journal, LedgerJournal, NoJournal
 from discreet.pipeline.release import above, release
-from discreet.pipeline.time_padding import Departure
+from discreet.pipeline.time_padding import ReturnSchedule
 from discreet.planning.effort import seconds_of
 from discreet.postprocessing.noisy_groups import Noisies
 from discreet.postprocessing.plan import Plan
 from discreet.results.answer import stored_form
 
 _LOG = logging.getLogger("discreet")
-PLACES, PLACES_EACH, PLACES_LONG = 8, 2, 6
-"""Queries that are read at the same time, on a cursor each; they share the memory of the engine. So many are the most for one analyst, and
-for what takes long.
+READ_SLOTS = 8
+"""How many jobs are read at the same time, each on its own cursor. They share the memory of the engine."""
+_READ_SLOTS_PER_ANALYST, _READ_SLOTS_FOR_LONG_JOBS = 2, 6
+_LONG_JOB = 1.0
+"""Seconds: a job that is expected to take longer is long."""
+_LEDGER_ERRORS = (AccountFrozen, LedgerDamaged, OutOfTime, RunChanged, StoreUnavailable, UnknownAccount)
+"""Errors that reveal nothing about the data except how long it was read. They are raised unchanged at the end of the latency bucket, and
+freeze nobody's account.
 """
-LONG = 1.0
-"""Seconds: a query that is expected to take longer is long."""
 
 
-_OF_THE_BOOKS = (AccountFrozen, LedgerDamaged, OutOfTime, RunChanged, StoreUnavailable, UnknownAccount)
-"""Refusals that say nothing of anybody's row, but for how long it took: told as they are, at the end of the class like everything else, and nobody is stopped for them."""
-
-
-class Readable(Protocol):
-    """Something that is read: what of, for how long, and how noise turns it into bytes that may leave."""
+class Job(Protocol):
+    """Work that reads protected rows and returns bytes that may be shown."""
 
     @property
     def queries(self) -> Sequence[Query]:
-        """What is read."""
+        """The queries whose relations are read."""
 
     @property
     def seconds(self) -> float:
-        """How long reading and noise are expected to take: public, whatever the data is."""
+        """How long reading and noise are expected to take. It depends on public values only."""
 
-    def made(self, desk: Desk) -> bytes:
-        """Read, add noise: the stored form of what may leave. Exact integers stay in here."""
+    def compute(self, resources: Resources) -> bytes:
+        """Read, add noise, and return the stored form of the outcome. Exact numbers stay inside."""
 
 
-class Releasable(Readable, Protocol):
-    """Something that can be released: also what it costs, and what names it."""
+class ChargedJob(Job, Protocol):
+    """A job with a cost and an identity. Its cost is zero if it releases nothing private."""
 
     @property
     def releases(self) -> tuple[Mechanism, ...]:
-        """What is charged is what is sampled."""
+        """The mechanisms that are charged; the same objects are sampled."""
 
     @property
     def digest(self) -> str:
-        """What makes two of them the same."""
+        """Identifies the job: two jobs with the same digest are the same and are charged once."""
 
     @property
     def label(self) -> str:
-        """How the books call it."""
+        """Its text in the ledger."""
 
     @property
     def name(self) -> str | None:
-        """What it is looked up by later; most have none."""
+        """The name by which the release can be loaded later, if it has one."""
 
     @property
     def edges_of(self) -> str | None:
-        """The table of edges that its price is about, one by one; None where it is about people."""
+        """The table of edges, if the guarantee is about single edges. None if it is about people."""
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """What a release is made with: the data, randomness, whoever may end it, and where it stores what it draws on the way."""
+class Resources:
+    """What a job is computed with: the engine, randomness, an event that stops it, and the journal of its steps."""
 
     engine: Engine
     bits: RandomBits
     stopped: threading.Event
-    steps: Steps
+    journal: Journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,20 +134,20 @@ class SqlRelease:
     def edges_of(self) -> str | None:
         return None
 
-    def made(self, desk: Desk) -> bytes:
-        with desk.engine.one_limit(sharing=PLACES):
-            exact = [desk.engine.run(query, cancelled=desk.stopped) for query in self.plan.queries]
-            drawn = release(self.plan, exact, desk.bits)
+    def compute(self, resources: Resources) -> bytes:
+        with resources.engine.one_limit(sharing=READ_SLOTS):
+            exact = [resources.engine.run(query, cancelled=resources.stopped) for query in self.plan.queries]
+            drawn = release(self.plan, exact, resources.bits)
         self._drawn.append((stored_form(drawn), drawn))
         return self._drawn[-1][0]
 
     def drawn(self, stored: bytes) -> Noisies | None:
-        """What these very bytes are the stored form of, if it was drawn here: then it need not be read from them."""
+        """Return the numbers behind these bytes if they were drawn here, so that they need not be parsed."""
         return next((drawn for form, drawn in self._drawn if form is stored), None)
 
 
 @dataclass(frozen=True, slots=True)
-class CellAbove:
+class ThresholdCheck:
     """Whether the one number of a query, with fresh noise, reaches a noisy threshold that was drawn before."""
 
     query: Query
@@ -160,200 +159,191 @@ class CellAbove:
     def queries(self) -> Sequence[Query]:
         return (self.query,)
 
-    def made(self, desk: Desk) -> bytes:
-        with desk.engine.one_limit(sharing=PLACES):
-            (rows,) = desk.engine.run(self.query, cancelled=desk.stopped)
-        return json.dumps(above(rows, self.mechanism, self.threshold, desk.bits)).encode()
+    def compute(self, resources: Resources) -> bytes:
+        with resources.engine.one_limit(sharing=READ_SLOTS):
+            (rows,) = resources.engine.run(self.query, cancelled=resources.stopped)
+        return json.dumps(above(rows, self.mechanism, self.threshold, resources.bits)).encode()
 
 
 @dataclass(frozen=True, slots=True)
-class Paid:
-    """What was stored, and what the books say of it."""
+class Outcome:
+    """The stored outcome of a job, and its charge. `reservation` is None for a job that is public and free."""
 
     stored: bytes
     reservation: Reservation | None
-    """None for what is public and free."""
 
 
 @dataclass(frozen=True, slots=True)
-class Charged(Paid):
-    """The same of what has a price."""
+class ChargedOutcome(Outcome):
+    """The stored outcome of a job that has a cost."""
 
     reservation: Reservation
 
 
 class Pipeline:
-    """Ledger, engine and randomness, in the only order there is."""
+    """Uses ledger, engine and randomness in the only allowed order."""
 
     def __init__(self, ledger: Ledger, engine: Engine) -> None:
         self.ledger, self._engine, self._bits = ledger, engine, RandomBits()
-        self._read_slots = FairSemaphore(PLACES, each=PLACES_EACH, long=PLACES_LONG)
+        self._read_slots = FairSemaphore(READ_SLOTS, each=_READ_SLOTS_PER_ANALYST, long=_READ_SLOTS_FOR_LONG_JOBS)
 
-    def answer(self, wanted: Releasable, call: Call) -> Paid:
-        """Charge for a release, read, add noise and store; or find it stored."""
-        if wanted.releases:
-            return self.charged(wanted, call)
-        return Paid(self._fresh(wanted, call, _set_out(wanted, call), NoSteps()), None)
+    def run(self, job: ChargedJob, call: Call) -> Outcome:
+        """Charge for a job, read, add noise and store; or return its stored outcome. A free job is not stored."""
+        if job.releases:
+            return self.run_charged(job, call)
+        return Outcome(self._read_or_freeze(job, call, _schedule(job, call), NoJournal()), None)
 
-    def charged(self, wanted: Releasable, call: Call) -> Charged:
-        """The same of something that has a price."""
-        departure = _set_out(wanted, call)
-        reservation = self.ledger.reserve(_request(wanted, call.analyst, call.request_id))
+    def run_charged(self, job: ChargedJob, call: Call) -> ChargedOutcome:
+        """Do the same for a job that has a cost."""
+        schedule = _schedule(job, call)
+        reservation = self.ledger.reserve(_request(job, call.analyst, call.request_id))
         call.on_step("asked before" if reservation.is_free else "paid")
         stored = reservation.answer
         if stored is None:
-            steps = StepsInBooks(self.ledger, reservation, call.on_look)
-            stored = self.ledger.finish(reservation, self._fresh(wanted, call, departure, steps))
-        return Charged(stored, reservation)
+            journal = LedgerJournal(self.ledger, reservation, call.on_measurement)
+            stored = self.ledger.finish(reservation, self._read_or_freeze(job, call, schedule, journal))
+        return ChargedOutcome(stored, reservation)
 
-    def begin(self, wanted: Releasable, beginning: Readable, call: Call) -> StepsInBooks:
-        """Charge for what goes on from call to call, and begin it, or take it up where its steps end. Nothing finishes it here."""
-        departure = _set_out(beginning, call)
-        reservation = self.ledger.reserve(_request(wanted, call.analyst, call.request_id))
+    def start(self, job: ChargedJob, first: Job, call: Call) -> LedgerJournal:
+        """Charge for a job that goes on over several calls, and compute its first part; or resume it after its last stored step."""
+        schedule = _schedule(first, call)
+        reservation = self.ledger.reserve(_request(job, call.analyst, call.request_id))
         call.on_step("paid" if reservation.charged else "asked before")
-        steps = StepsInBooks(self.ledger, reservation, call.on_look)
-        self._fresh(beginning, call, departure, steps)
-        steps.leave()
-        return steps
+        journal = LedgerJournal(self.ledger, reservation, call.on_measurement)
+        self._read_or_freeze(first, call, schedule, journal)
+        journal.write_entries()
+        return journal
 
-    def go_on(self, part: Readable, steps: StepsInBooks, call: Call) -> None:
-        """A further part of what was begun: paid for then, in a class of its own, with the steps that it was begun with."""
-        own = replace(call, analyst=steps.reservation.request.analyst)
-        self._fresh(part, own, _set_out(part, own), steps)
-        steps.leave()
+    def continue_run(self, part: Job, journal: LedgerJournal, call: Call) -> None:
+        """Compute a further part of a started job. It is covered by the charge at the start and has its own latency bucket."""
+        own = replace(call, analyst=journal.reservation.request.analyst)
+        self._read_or_freeze(part, own, _schedule(part, own), journal)
+        journal.write_entries()
 
-    def look(self, wanted: Readable, call: Call) -> bytes | None:
-        """A further look of something that was paid for in full at its start: what may leave, at the end of its class; None where it failed.
+    def measure_again(self, job: Job, call: Call) -> bytes | None:
+        """Compute a further measurement that was charged in full at the start; None if it failed.
 
-        Whoever calls stores either, and stops the analyst for the latter.
+        The caller stores either outcome, and freezes the account after a failure.
         """
-        return self._read(wanted, call, _set_out(wanted, call), NoSteps())
+        return self._read(job, call, _schedule(job, call), NoJournal())
 
-    def is_paid(self, wanted: Releasable, call: Call) -> bool:
-        """Whether a release would cost nothing: public, or answered and paid for before."""
-        return not wanted.releases or self.ledger.is_paid(_request(wanted, call.analyst))
+    def is_free(self, job: ChargedJob, call: Call) -> bool:
+        """Return whether a job would cost nothing: it is public, or it was charged and answered before."""
+        return not job.releases or self.ledger.is_paid(_request(job, call.analyst))
 
-    def would_charge(self, wanted: Sequence[Releasable], call: Call) -> dict[str, bool]:
-        """The accounts that releases, to be paid for one after another, would be charged to, each with whether its cap allows all of them now."""
-        priced = [each for each in wanted if each.releases]
-        if not priced:
+    def would_charge(self, jobs: Sequence[ChargedJob], call: Call) -> dict[str, bool]:
+        """Return the accounts that several jobs would be charged to, and whether the cap of each allows all of them now."""
+        charged = [job for job in jobs if job.releases]
+        if not charged:
             return {}
-        together = tuple(release for each in priced for release in each.releases)
-        return self.ledger.would_charge(replace(_request(priced[0], call.analyst), releases=together))
+        together = tuple(release for job in charged for release in job.releases)
+        return self.ledger.would_charge(replace(_request(charged[0], call.analyst), releases=together))
 
-    def check_name(self, wanted: Releasable, call: Call) -> None:
-        """Refuse a release whose name is taken, before anything is paid for."""
-        self.ledger.check_name(_request(wanted, call.analyst))
+    def check_name(self, job: ChargedJob, call: Call) -> None:
+        """Refuse a job whose name is taken, before anything is charged."""
+        self.ledger.check_name(_request(job, call.analyst))
 
-    def check_caps(self, wanted: Sequence[Releasable], call: Call) -> None:
-        """Refuse several releases, to be paid for one after another, that the caps do not allow together."""
-        unpaid = [each for each in wanted if not self.is_paid(each, call)]
-        if not all(self.would_charge(unpaid, call).values()):
+    def check_caps(self, jobs: Sequence[ChargedJob], call: Call) -> None:
+        """Refuse several jobs, to be charged one after another, that the caps do not allow together."""
+        charged = [job for job in jobs if not self.is_free(job, call)]
+        if not all(self.would_charge(charged, call).values()):
             raise BudgetExceeded(
                 "All of this together would bring an account above its cap. Nothing was charged.",
-                next_step="Ask for smaller prices, or ask the owner to raise the cap.",
+                next_step="Use a smaller epsilon or rho, or ask the owner to raise the cap.",
             )
 
-    def recalled(self, wanted: Releasable, call: Call) -> Paid | None:
-        """What is stored for an analyst who has paid for it; nothing is charged, read or written."""
-        found = self.ledger.recalled(_request(wanted, call.analyst)) if wanted.releases else None
-        return None if found is None or found.answer is None else Paid(found.answer, found)
+    def recall(self, job: ChargedJob, call: Call) -> Outcome | None:
+        """Return the stored outcome of a job that the analyst was charged for. Nothing is charged, read or written."""
+        found = self.ledger.recalled(_request(job, call.analyst)) if job.releases else None
+        return None if found is None or found.answer is None else Outcome(found.answer, found)
 
     def cancel(self, call: Call) -> None:
-        """Plan no further for a query that somebody else is asking. What is charged is read all the same."""
+        """Stop planning a call that another thread makes. A job that is charged is read all the same."""
         self._engine.cancel(call.cancelled)
 
     def stop(self, call: Call) -> None:
-        """Stop reading for a query at once, because the curator goes away; its price stays paid, and nothing is stored."""
+        """Stop reading at once, because the curator closes. The charge stays, and nothing is stored."""
         self._read_slots.cancel(call.stopped)
         self._engine.cancel(call.stopped)
 
-    def _fresh(
-        self,
-        wanted: Readable,
-        call: Call,
-        departure: Departure,
-        steps: Steps,
-    ) -> bytes:
-        """Read, add noise, and wait. Whatever fails past the charge may hang on somebody's row, so it is one sentence and a bit about the
-        data: it stops the analyst until the owner looks.
+    def _read_or_freeze(self, job: Job, call: Call, schedule: ReturnSchedule, journal: Journal) -> bytes:
+        """Read, add noise and wait.
+
+        A failure after the charge may depend on the data. The caller therefore gets one fixed message; and because the failure itself is one
+        bit about the data, the analyst's account is frozen until the owner has looked at it.
         """
-        noisy = self._read(wanted, call, departure, steps)
+        noisy = self._read(job, call, schedule, journal)
         if noisy is not None:
             return noisy
         if call.analyst is not None:
             with suppress(AccountFrozen):
                 self.ledger.freeze(call.analyst, by="a reading that failed")
-        raise EngineFailure("The engine could not answer. The price was paid.", next_step="Tell the owner of the data.")
+        raise EngineFailure(
+            "The engine could not answer. The query was charged.", next_step="Report this to the owner of the data."
+        )
 
-    def _read(
-        self,
-        wanted: Readable,
-        call: Call,
-        departure: Departure,
-        steps: Steps,
-    ) -> bytes | None:
-        """What may leave, or a refusal of the books, when its class ends; None where it failed.
+    def _read(self, job: Job, call: Call, schedule: ReturnSchedule, journal: Journal) -> bytes | None:
+        """Return the outcome, or raise an error of the ledger, at the end of the latency bucket; None if the job failed.
 
-        Public relations are taken before there is a place and held until the answer leaves; a place is kept until a time that was known when
-        it was taken. Neither tells when the reading has really ended.
+        Public relations are acquired before the read slot and released when the answer is returned; the slot is released at a time that was
+        known when it was acquired. So neither shows when the reading really ended.
         """
-        with self._held(wanted, call):
-            with self._read_slots.slot(call.analyst, cancelled=call.stopped, is_long=wanted.seconds > LONG):
-                begun = departure.now()
-                call.on_place()
-                desk = Desk(self._engine, self._bits, call.stopped, steps)
-                outcome = self._made(wanted, desk)
-                ends = departure.place_ends(begun)
-                call.stopped.wait(max(0.0, ends - departure.now()))
-            if call.stopped.wait(max(0.0, departure.after(ends) - departure.now())):
+        with self._public_relations(job, call):
+            with self._read_slots.slot(call.analyst, cancelled=call.stopped, is_long=job.seconds > _LONG_JOB):
+                acquired = schedule.now()
+                call.on_slot()
+                outcome = _outcome(job, Resources(self._engine, self._bits, call.stopped, journal))
+                slot_free = schedule.slot_release_time(acquired)
+                call.stopped.wait(max(0.0, slot_free - schedule.now()))
+            if call.stopped.wait(max(0.0, schedule.return_time(slot_free) - schedule.now())):
                 raise cancellation_error()
-        if isinstance(outcome, _OF_THE_BOOKS):
+        if isinstance(outcome, _LEDGER_ERRORS):
             raise outcome
         if isinstance(outcome, Exception):
-            _LOG.error("a release failed past its charge: %s", type(outcome).__name__)  # its text quotes cells
+            _LOG.error("a release failed past its charge: %s", type(outcome).__name__)  # the error's text quotes cells
             return None
         return outcome
 
     @contextmanager
-    def _held(self, wanted: Readable, call: Call) -> Iterator[None]:
-        with ExitStack() as held:
-            with self._engine.one_limit(call.stopped, sharing=PLACES):
-                held.enter_context(self._engine.holding(wanted.queries))
+    def _public_relations(self, job: Job, call: Call) -> Iterator[None]:
+        with ExitStack() as acquired:
+            with self._engine.one_limit(call.stopped, sharing=READ_SLOTS):
+                acquired.enter_context(self._engine.holding(job.queries))
             yield
 
-    def _made(self, wanted: Readable, desk: Desk) -> bytes | Exception:
-        """What may leave, or what went wrong."""
-        try:
-            return wanted.made(desk)
-        except Exception as failure:  # noqa: BLE001  not only what engines are known to raise
-            return failure
+
+def _outcome(job: Job, resources: Resources) -> bytes | Exception:
+    """Return the outcome of a job, or the exception that it raised: both wait for the end of the latency bucket."""
+    try:
+        return job.compute(resources)
+    except Exception as failure:  # noqa: BLE001  engines may raise anything
+        return failure
 
 
-def _set_out(wanted: Readable, call: Call) -> Departure:
-    """Before anything is charged: tell that it is planned, and hear when its answer leaves, unless it is refused or cancelled."""
+def _schedule(job: Job, call: Call) -> ReturnSchedule:
+    """Choose the latency bucket before anything is charged. The call may refuse the job, or may have been cancelled."""
     call.on_step("planned")
-    departure = call.leaving(wanted.seconds)
+    schedule = call.schedule_return(job.seconds)
     if call.cancelled.is_set():
         raise cancellation_error()
-    return departure
+    return schedule
 
 
 def cancellation_error() -> Cancelled:
-    """The refusal of a query that was cancelled, the same whenever that was."""
+    """Return the error of a cancelled query. It is the same before and after the charge."""
     return Cancelled(
-        "The question was taken back.", next_step="Ask again: if its price was paid, it costs nothing more."
+        "The query was cancelled.", next_step="Send it again: if it was charged, the repetition costs nothing more."
     )
 
 
-def _request(wanted: Releasable, analyst: str | None, request_id: str | None = None) -> Request:
+def _request(job: ChargedJob, analyst: str | None, request_id: str | None = None) -> Request:
     return Request(
         id=request_id or os.urandom(16).hex(),
-        query=wanted.digest,
-        releases=wanted.releases,
+        query=job.digest,
+        releases=job.releases,
         analyst=analyst,
-        label=wanted.label,
-        name=wanted.name,
-        edges=wanted.edges_of,
+        label=job.label,
+        name=job.name,
+        edges=job.edges_of,
         format=FORMAT,
     )

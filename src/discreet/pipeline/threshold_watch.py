@@ -24,7 +24,7 @@ from discreet.ledger.charges.release_json import mechanism_to_json
 from discreet.ledger.charges.watch_rows import Watched
 from discreet.mechanisms import AboveThreshold, Laplace, Mechanism
 from discreet.pipeline.call import Call
-from discreet.pipeline.pipeline import CellAbove, Desk, Pipeline
+from discreet.pipeline.pipeline import Pipeline, Resources, ThresholdCheck
 from discreet.planning.effort import seconds_of
 from discreet.planning.pricing import norms
 from discreet.postprocessing.plan import Plan
@@ -96,16 +96,16 @@ class Watchable:
     def edges_of(self) -> str | None:
         return None
 
-    def made(self, desk: Desk) -> bytes:
+    def compute(self, resources: Resources) -> bytes:
         """The noisy threshold, drawn before any data is looked at, beside a salt: its hash goes into the chain, and a bare integer could be
         searched for.
         """
-        salt = desk.bits.words(4, 64).tobytes().hex()
-        return canonical({"threshold": str(self.mechanism.noisy_threshold(desk.bits)), "salt": salt}).encode()
+        salt = resources.bits.words(4, 64).tobytes().hex()
+        return canonical({"threshold": str(self.mechanism.noisy_threshold(resources.bits)), "salt": salt}).encode()
 
-    def look(self, stored: bytes) -> CellAbove:
+    def look(self, stored: bytes) -> ThresholdCheck:
         """One look at the count, against the threshold that was stored."""
-        return CellAbove(self.query, self.mechanism, int(json.loads(stored)["threshold"]), self.look_seconds)
+        return ThresholdCheck(self.query, self.mechanism, int(json.loads(stored)["threshold"]), self.look_seconds)
 
 
 def watchable(plan: Plan, *, threshold: Number, neighbours: Neighbours, run: int, label: str) -> Watchable:
@@ -205,7 +205,7 @@ class Watch(WatchFace):
 
     def _fresh(self, threshold: bytes) -> bool | None:
         """None where it failed: that is a bit about the data too, so it is the last one."""
-        stored = self._pipeline.look(self._wanted.look(threshold), self._call)
+        stored = self._pipeline.measure_again(self._wanted.look(threshold), self._call)
         return None if stored is None else bool(json.loads(stored))
 
     def _keep(self, is_above: bool | None) -> Watched:
@@ -223,14 +223,14 @@ def begin(wanted: Watchable, pipeline: Pipeline, call: Call, *, version: int) ->
     Who joins pays before hearing how it went: whether it has ended is about the data.
     """
     _check_there(wanted, pipeline, call)
-    paid = pipeline.answer(wanted, call)
+    paid = pipeline.run(wanted, call)
     return Watch(wanted, pipeline, version=version, call=call, paid=paid.reservation)
 
 
 def resume(wanted: Watchable, pipeline: Pipeline, call: Call, *, version: int) -> Watch:
     """A watch that the analyst has paid for; nothing is spent, and any other is refused."""
     _check_there(wanted, pipeline, call)
-    paid = pipeline.recalled(wanted, call)
+    paid = pipeline.recall(wanted, call)
     if paid is None:
         raise NotAnswered("This watch was not begun, or it is not paid for.", next_step="Begin it, which is paid for.")
     return Watch(wanted, pipeline, version=version, call=call, paid=paid.reservation)

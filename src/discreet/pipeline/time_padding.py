@@ -1,56 +1,61 @@
-"""When an answer leaves: at the end of a class of time that was chosen before anything was read, so that its duration is no second answer."""
+"""Pad response times, so that the duration of a query does not reveal anything about the data.
+
+A query gets a latency bucket before any protected row is read. Its answer is returned at the end of that bucket or, if the work took
+longer, at the end of the next doubling of it. Bucket and doublings depend on public values only.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-UNIT = 0.05
-"""Seconds of the shortest class; every other is twice the one before."""
+SHORTEST_BUCKET = 0.05
+"""Seconds. Every other bucket is twice as long as the one before."""
 
 
-def class_of(seconds: float, *, unit: float, most: float) -> float:
-    """The shortest class that has room for so many seconds; the longest within `most` where none has."""
-    length = unit
-    while length < seconds and 2 * length <= most:
-        length *= 2
-    return length
+def bucket_for(expected_seconds: float, *, shortest: float, longest: float) -> float:
+    """Return the shortest bucket that fits the expected duration, or the longest bucket allowed."""
+    bucket = shortest
+    while bucket < expected_seconds and 2 * bucket <= longest:
+        bucket *= 2
+    return bucket
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
-    """The times at which one answer may leave, by the clock `now`: a class after its query arrived, and doublings of that.
+class ReturnSchedule:
+    """When one answer may be returned, and how long its read slot is held.
 
-    `reading` is how many seconds its place among the readings is kept, from when it was taken. Whoever waits for a place waits for such an
-    end and not for the end of a reading, which nobody may know; so they leave in a class that others' readings do not choose either.
+    A slot is held for `expected_reading` seconds, not until the reading ends: otherwise the next query in the queue could measure how long
+    this one really took.
     """
 
     arrived: float
-    length: float
-    reading: float
+    bucket: float
+    expected_reading: float
     now: Callable[[], float]
 
-    def place_ends(self, begun: float) -> float:
-        """When a place that was taken then is free again: after the seconds of a reading; where those are over, with the answer in its class;
-        and then after doublings of the class, counted from when the place was taken: what was waited for it makes it no longer.
-        """
+    def slot_release_time(self, acquired: float) -> float:
+        """Return when a slot that was acquired at `acquired` becomes free again."""
         now = self.now()
-        if now <= begun + self.reading:
-            return begun + self.reading
-        in_class = self.arrived + self.length
-        return in_class if now <= in_class else _doubled(begun, self.length, now)
+        if now <= acquired + self.expected_reading:
+            return acquired + self.expected_reading
+        end_of_bucket = self.arrived + self.bucket
+        if now <= end_of_bucket:
+            return end_of_bucket
+        # Overrun: count doublings from when the slot was acquired, so that waiting for the slot does not lengthen its use.
+        return _next_doubling(acquired, self.bucket, now)
 
-    def after(self, time: float) -> float:
-        """The first of the times at which the answer may leave that does not come before `time`."""
-        return _doubled(self.arrived, self.length, time)
+    def return_time(self, finished: float) -> float:
+        """Return the first allowed time at or after `finished`."""
+        return _next_doubling(self.arrived, self.bucket, finished)
 
 
-def _doubled(start: float, length: float, time: float) -> float:
-    """The first end of a length or a doubling of it, counted from a start, that does not come before a time; nothing has no end to wait for."""
-    while length and start + length < time:
+def _next_doubling(start: float, length: float, at_least: float) -> float:
+    """Return the first of start + length, start + 2 * length, start + 4 * length, … that is not before `at_least`."""
+    while length and start + length < at_least:
         length *= 2
     return start + length
 
 
-AT_ONCE = Departure(0.0, 0.0, 0.0, lambda: 0.0)
-"""The departure of who may know how long the data is read: nothing waits."""
+NO_PADDING = ReturnSchedule(arrived=0.0, bucket=0.0, expected_reading=0.0, now=lambda: 0.0)
+"""For callers who hold the data themselves and may know how long a query takes."""

@@ -14,8 +14,8 @@ from discreet.measurement.measurer import CountQuery
 from discreet.measurement.runs import TableRun
 from discreet.measurement.transcript import Transcript
 from discreet.pipeline.call import Call
-from discreet.pipeline.journal import StepsInBooks
-from discreet.pipeline.pipeline import Desk, Pipeline
+from discreet.pipeline.journal import LedgerJournal
+from discreet.pipeline.pipeline import Pipeline, Resources
 from discreet.planning.effort import seconds_of_counts
 from discreet.sessions.count_queries import Reading, SessionQuery
 from discreet.sessions.modes import Mode
@@ -35,15 +35,15 @@ class _Part:
 
     queries: tuple[Query, ...]
     seconds: float
-    make: Callable[[Desk], None]
+    make: Callable[[Resources], None]
 
-    def made(self, desk: Desk) -> bytes:
+    def compute(self, resources: Resources) -> bytes:
         """Do it.
 
         Args:
-            desk: With the rows and the books.
+            resources: With the rows and the books.
         """
-        self.make(desk)
+        self.make(resources)
         return b""
 
 
@@ -61,13 +61,13 @@ class Opening:
         """What the session is called over HTTP: the same whenever it is opened again."""
         return self.run.digest[:32]
 
-    def course(self, desk: Desk) -> Course:
+    def course(self, resources: Resources) -> Course:
         """Begin, or take up where the steps end.
 
         Args:
-            desk: With the rows and the books.
+            resources: With the rows and the books.
         """
-        underway = self.run.begun(desk)
+        underway = self.run.begun(resources)
         try:
             return Course(underway, self.mode, self.run.budget, self.queries)
         except BaseException:
@@ -183,15 +183,15 @@ class Session(SessionBase):
             raise UnknownSession("This session is closed.", next_step="Open it again: it is paid for.")
         return self._course
 
-    def _begin(self, call: Call) -> StepsInBooks:
+    def _begin(self, call: Call) -> LedgerJournal:
         run = self._opening.run
 
-        def begun(desk: Desk) -> None:
-            self._course = self._opening.course(desk)
+        def begun(resources: Resources) -> None:
+            self._course = self._opening.course(resources)
 
         part = _Part(run.queries, run.seconds, begun)
         try:
-            return self._pipeline.begin(run, part, call)
+            return self._pipeline.start(run, part, call)
         except BaseException:
             self._end()
             raise
@@ -223,13 +223,13 @@ class Session(SessionBase):
 
         begun = threading.Event()
 
-        def asked(_: Desk) -> None:
+        def asked(_: Resources) -> None:
             begun.set()
             course.ask(new)
 
         part = _Part(self._opening.run.queries, self._seconds(course, new), asked)
         try:
-            self._pipeline.go_on(part, self._steps, call)
+            self._pipeline.continue_run(part, self._steps, call)
         except BaseException:
             if begun.is_set():
                 self._end()  # what did not leave is in the books, and not here

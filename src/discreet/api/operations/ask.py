@@ -39,7 +39,7 @@ def run(request: AskRequest, context: Context, *, label: str | None = None) -> A
         release = release_of(plan, context, label or wording(str(request.sql)))
         if context.call.limit is not None:
             context.call.limit.check(plan)
-    paid = context.pipeline.answer(release, context.call)
+    paid = context.pipeline.run(release, context.call)
     reservation = paid.reservation
     if reservation is None:
         return Answer(plan, paid.stored, loss=Loss(0), replayed=True, receipt="")
@@ -58,7 +58,7 @@ def plan(request: AskRequest, context: Context) -> Explanation:
         context.catalog,
         data_version=context.version,
         loss=loss_of(planned, context.catalog),
-        asked_before=context.pipeline.is_paid(release, context.call),
+        asked_before=context.pipeline.is_free(release, context.call),
         accounts=balances(context.ledger, context.analyst),
         charged={holder(name): allowed for name, allowed in charged.items()},
         analyst=context.analyst,
@@ -71,7 +71,7 @@ def recall(request: AskRequest, context: Context) -> Answer:
         planned = priced_plan(request, context)
     if context.call.limit is not None:
         context.call.limit.check(planned)
-    paid = context.pipeline.recalled(release_of(planned, context, str(request.sql)), context.call)
+    paid = context.pipeline.recall(release_of(planned, context, str(request.sql)), context.call)
     if paid is None or paid.reservation is None:
         raise NotAnswered("There is no answer to this question yet, or it is not paid for.", next_step="Ask it.")
     loss = loss_of(planned, context.catalog)

@@ -25,8 +25,8 @@ from discreet.measurement.run_release import pure_epsilon
 from discreet.measurement.runs import Basis, domain_of, source_in
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.noise import SYSTEM_BITS
-from discreet.pipeline.journal import NoSteps
-from discreet.pipeline.pipeline import PLACES, Desk
+from discreet.pipeline.journal import NoJournal
+from discreet.pipeline.pipeline import READ_SLOTS, Resources
 from discreet.sql.coded_rows import PeoplesRows, plan_rows
 from discreet.synthetic.synthesis_run import synthesis, tables_of
 from discreet.synthetic.synthetic_release import SyntheticRelease
@@ -99,7 +99,7 @@ def _release_at(found: _Comparable, epsilon: Number, context: Context) -> Synthe
     basis = Basis(found.rows, found.release.domain, budget, context.version, found.source, None)
     run = synthesis(basis, workload=list(tables_of(found.release.purpose)), method=found.release.method)
     with context.engine.holding(run.queries):
-        return SyntheticRelease(run.made(Desk(context.engine, SYSTEM_BITS, threading.Event(), NoSteps())))
+        return SyntheticRelease(run.compute(Resources(context.engine, SYSTEM_BITS, threading.Event(), NoJournal())))
 
 
 def _record(request: CompareRequest, what: str, context: Context) -> None:
@@ -147,7 +147,7 @@ def _real_rows(
     with (
         _told_plainly(),
         engine.holding([rows.query]),
-        engine.parted_tables(rows.query, cancelled=threading.Event(), sharing=PLACES) as parted,
+        engine.parted_tables(rows.query, cancelled=threading.Event(), sharing=READ_SLOTS) as parted,
     ):
         real, known, held_out = (CountedRows(release.domain, tables) for tables in parted)
         yield real, known, held_out

@@ -28,7 +28,7 @@ def run(request: GraphRequest, context: Context) -> GraphAnswer:
     """Plan, charge, read edges, add noise."""
     with context.planning():
         release = network_release(request, _network(request, context), context)
-    paid = context.pipeline.charged(release, context.call)
+    paid = context.pipeline.run_charged(release, context.call)
     reservation = paid.reservation
     return GraphAnswer(
         request.graph,
@@ -53,7 +53,7 @@ def plan(request: GraphRequest, context: Context) -> GraphPlan:
         epsilon=rounded_up(query.epsilon),
         mechanisms=tuple(type(mechanism).__name__ for mechanism in query.mechanisms),
         within=query.within if VERBS[request.verb].is_plain else None,
-        asked_before=context.pipeline.is_paid(release, context.call),
+        asked_before=context.pipeline.is_free(release, context.call),
         charged={holder(account): allowed for account, allowed in charged.items()},
         notes=_notes(query),
     )

@@ -81,7 +81,7 @@ def plan_facts(run: TableRun, context: Context, *, before: Sequence[SqlRelease] 
         "rows_per_person": run.domain.rows_per_person,
         "rho": run.budget.rho,
         "epsilon": pure_epsilon(run.budget),
-        "asked_before": not before and context.pipeline.is_paid(run, context.call),
+        "asked_before": not before and context.pipeline.is_free(run, context.call),
         "charged": {holder(account): allowed for account, allowed in charged.items()},
         "reused": tuple(earlier.name for earlier in _reused(run, context)),
         "notes": (*run.rows.notes, *_notes(run)),
@@ -92,13 +92,13 @@ def _reused(run: TableRun, context: Context) -> tuple[Earlier, ...]:
     """What a run would begin with; if it has been made, what it began with."""
     if run.reuse is None:
         return ()
-    made = context.pipeline.recalled(run, context.call)
+    made = context.pipeline.recall(run, context.call)
     return run.reuse.releases if made is None else Transcript.decoded(made.stored).reused
 
 
 def charged_release(kind: type[Made], run: TableRun, context: Context) -> Made:
     """The release of a run: charged, and made or found."""
-    paid = context.pipeline.charged(run, context.call)
+    paid = context.pipeline.run_charged(run, context.call)
     reservation = paid.reservation
     return kind(paid.stored, name=run.name, receipt=reservation.receipt, replayed=reservation.is_free)
 

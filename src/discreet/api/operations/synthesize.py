@@ -111,7 +111,7 @@ def _find(discovery: _Discovery, context: Context) -> tuple[Any, ...]:
 
 def _check_all(wanted: TableRun, discoveries: Iterable[_Discovery], context: Context) -> None:
     """Refuse, before the first of several charges, what would be refused after it."""
-    context.call.leaving(wanted.seconds)
+    context.call.schedule_return(wanted.seconds)
     context.pipeline.check_name(wanted, context.call)
     context.pipeline.check_caps([wanted, *_queries(discoveries, context)], context.call)
 

@@ -15,7 +15,7 @@ from discreet.attacks.lab.attack import Attack, Game, Outcome, Series, Size, Tal
 from discreet.attacks.lab.presence_game import Meeting, each_meeting
 from discreet.attacks.lab.trial_steps import Step
 from discreet.attacks.releases.loops import LoopGeometric
-from discreet.pipeline.time_padding import UNIT, class_of
+from discreet.pipeline.time_padding import SHORTEST_BUCKET, bucket_for
 
 Done = TypeVar("Done")
 
@@ -120,7 +120,7 @@ class Heard:
     @property
     def over_http(self) -> Heard:
         """The same from the service, where an answer that takes longer than the shortest class leaves a doubling later."""
-        return replace(self, seconds=class_of(self.seconds, unit=UNIT, most=_LONGEST))
+        return replace(self, seconds=bucket_for(self.seconds, shortest=SHORTEST_BUCKET, longest=_LONGEST))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

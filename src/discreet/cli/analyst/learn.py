@@ -77,8 +77,8 @@ def learn(
         if dry_run:
             _show(curator.as_analyst(analyst).plan(request), as_json=as_json)
             return
-        with looking_on() as on_look:
-            learned = curator.with_call(Call(analyst=analyst, on_look=on_look)).execute(request)
+        with looking_on() as on_measurement:
+            learned = curator.with_call(Call(analyst=analyst, on_measurement=on_measurement)).execute(request)
     release = ModelRelease.of(learned, name=request.name)
     _tell(release, f"{type(learned).__name__} of {len(learned.learned):,} numbers", learned.card(), as_json=as_json)
 

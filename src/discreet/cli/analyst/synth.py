@@ -89,8 +89,8 @@ class _Files:
 
 def _make(curator: Curator, request: SynthesizeRequest, analyst: str | None, files: _Files, *, as_json: bool) -> None:
     """Pay, make, write what is wanted, and say so."""
-    with run_commands.looking_on() as on_look:
-        release = curator.with_call(Call(analyst=analyst, on_look=on_look)).execute(request)
+    with run_commands.looking_on() as on_measurement:
+        release = curator.with_call(Call(analyst=analyst, on_measurement=on_measurement)).execute(request)
     count, out = max(0, round(release.total)) if files.rows is None else files.rows, files.out
     if out is not None:
         write_rows(release.sample(count), out, kind=out.suffix[1:])

@@ -67,8 +67,8 @@ def tabulate(
         if dry_run:
             _show(curator.as_analyst(analyst).plan(request), as_json=as_json)
             return
-        with run_commands.looking_on() as on_look:
-            release = curator.with_call(Call(analyst=analyst, on_look=on_look)).execute(request)
+        with run_commands.looking_on() as on_measurement:
+            release = curator.with_call(Call(analyst=analyst, on_measurement=on_measurement)).execute(request)
     rows = release.to_arrow()
     if out is not None:
         write_rows(rows, out, kind=out.suffix[1:])

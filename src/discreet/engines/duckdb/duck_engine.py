@@ -106,7 +106,7 @@ class DuckEngine:
             if asked.is_set():
                 raise _cancellation_error() from None
             raise EngineFailure(
-                "The engine could not answer. The price was paid.", next_step="Tell the owner of the data."
+                "The engine could not answer. The query was charged.", next_step="Report this to the owner of the data."
             ) from None
 
     def bind_rows(self, query: Query) -> None:

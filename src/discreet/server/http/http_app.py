@@ -18,7 +18,7 @@ import discreet
 from discreet.api.local import Curator
 from discreet.core.json_codec import to_json
 from discreet.local.collector.report_store import ReportStore
-from discreet.pipeline.time_padding import UNIT
+from discreet.pipeline.time_padding import SHORTEST_BUCKET
 from discreet.server.auth.auth_middleware import Gate
 from discreet.server.auth.keys import KeyBook
 from discreet.server.auth.page_sessions import Sessions
@@ -58,7 +58,7 @@ def create_app(
     *,
     rate: float = 50,
     at_once: int = 8,
-    class_ms: float = 1000 * UNIT,
+    class_ms: float = 1000 * SHORTEST_BUCKET,
     seconds_a_minute: float = 60,
     config: Path | None = None,
     limits: Limits | None = None,

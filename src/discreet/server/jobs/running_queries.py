@@ -127,7 +127,7 @@ class Queries:
         with ExitStack() as limits:
             limits.enter_context(self._rate_limit.admit(holder.name))
             visit = limits.enter_context(self._time.visit(holder.name))
-            own = replace(call, analyst=holder.asks_as, leaving=visit.leaving, on_place=visit.begin)
+            own = replace(call, analyst=holder.asks_as, schedule_return=visit.schedule_return, on_slot=visit.begin)
             mine, name = _Underway(job, holder, own), str(call.request_id)
             work = self._work(partial(self._asked, mine, then))
             work.add_done_callback(mine.done)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from discreet.concurrency.token_bucket import TokenBuckets
 from discreet.errors import TooLarge, TooMany
-from discreet.pipeline.time_padding import AT_ONCE, Departure, class_of
+from discreet.pipeline.time_padding import NO_PADDING, ReturnSchedule, bucket_for
 from discreet.planning.effort import CHARGE
 
 
@@ -37,20 +37,20 @@ class TimeBudget:
         finally:
             self._seconds.take(analyst, visit.owed() - visit.taken)
 
-    def departure(self, arrived: float, seconds: float) -> Departure:
+    def schedule(self, arrived: float, seconds: float) -> ReturnSchedule:
         """Return the schedule of an answer that is expected to take `seconds`, or refuse if one query may not take as long.
 
         The refusal keeps slots free: an engine may be slow to notice that its time is up.
         """
         if self._unit <= 0:
-            return AT_ONCE
+            return NO_PADDING
         if seconds > self._longest:
             raise TooLarge(
                 f"The query is expected to take {seconds:,.0f} seconds; the limit is {self._longest:g}.",
                 next_step="Join fewer rows, use fewer or shorter text columns, or ask the owner to raise `[engine] seconds`.",
             )
-        length = class_of(self.now() - arrived + seconds, unit=self._unit, most=max(self._unit, self._longest))
-        return Departure(arrived, length, max(seconds - CHARGE, self._unit / 4), self.now)
+        length = bucket_for(self.now() - arrived + seconds, shortest=self._unit, longest=max(self._unit, self._longest))
+        return ReturnSchedule(arrived, length, max(seconds - CHARGE, self._unit / 4), self.now)
 
     def take(self, analyst: str, seconds: float) -> None:
         """Take seconds from an analyst's budget, or refuse."""
@@ -69,16 +69,16 @@ class Visit:
         self._budget, self._analyst, self.arrived = budget, analyst, arrived
         self.taken = self._planned = self._waited = 0.0
 
-    def leaving(self, seconds: float) -> Departure:
+    def schedule_return(self, seconds: float) -> ReturnSchedule:
         """Choose the latency bucket of a query that will be read for about `seconds`, and take its time; or refuse."""
-        departure = self._budget.departure(self.arrived, seconds)
+        schedule = self._budget.schedule(self.arrived, seconds)
         if (
-            not self.taken or departure.length > self.taken
+            not self.taken or schedule.bucket > self.taken
         ):  # it may be asked twice: of this data version, and of an earlier one
-            self._budget.take(self._analyst, departure.length - self.taken)
-            self.taken = departure.length
+            self._budget.take(self._analyst, schedule.bucket - self.taken)
+            self.taken = schedule.bucket
         self._planned = self._budget.now()
-        return departure
+        return schedule
 
     def begin(self) -> None:
         """The query has got its read slot. The time it waited for the slot is not charged, but never less than the bucket is."""

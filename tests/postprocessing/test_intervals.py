@@ -10,7 +10,8 @@ from scipy import stats
 from discreet.algebra.released_expressions import ColumnOf, Estimate, Folded, KeyOf, Over, Pairs, Select, Sorted
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.postprocessing.noise_tails import reach
-from tests.answering.making import (
+from tests.sources import SeededBits
+from tests.support.plans import (
     COUNT,
     MEDIAN,
     PRODUCTS,
@@ -29,7 +30,6 @@ from tests.answering.making import (
     released,
     texts,
 )
-from tests.sources import SeededBits
 
 SIZES = {"many": 400, "few": 12, "one": 1, "none": 0}
 TIMES, LEVEL = 60, 0.9

@@ -25,7 +25,8 @@ from discreet.algebra.released_expressions import (
 from discreet.errors import BadProbability
 from discreet.postprocessing.grouping_sets import GroupingSet
 from discreet.postprocessing.plan import Plan
-from tests.answering.making import (
+from tests.sources import SeededBits
+from tests.support.plans import (
     COLUMNS,
     COUNT,
     MEDIAN,
@@ -46,7 +47,6 @@ from tests.answering.making import (
     shown,
     texts,
 )
-from tests.sources import SeededBits
 
 TRIALS = 800
 LEVELS = (0.5, 0.95)

@@ -28,7 +28,7 @@ from discreet.algebra.released_expressions import (
 )
 from discreet.errors import NotAllowed, TooLarge
 from discreet.postprocessing.half_widths import expected_half_widths, widest_half_width
-from tests.answering.making import (
+from tests.support.plans import (
     COUNT,
     INTEGERS,
     MEDIAN,

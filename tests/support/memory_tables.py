@@ -22,7 +22,7 @@ def tables_of(rows, sizes):
     return CodedArray(np.asarray(rows, np.int64).reshape(-1, len(sizes)), tuple(sizes)).tables()
 
 
-class MemorySteps:
+class MemoryJournal:
     """Keeps steps in a list by the rule of the books."""
 
     def __init__(self, steps=()):
@@ -31,7 +31,7 @@ class MemorySteps:
     def stored(self):
         return list(self.steps)
 
-    def store(self, number, body, *, paid):
+    def store(self, number, body, *, mechanism):
         if number < len(self.steps):
             return self.steps[number]
         assert number == len(self.steps)
@@ -42,4 +42,4 @@ class MemorySteps:
 def measuring(rows, domain, *, budget=None, bits=SYSTEM_BITS, store=None, run=Run):
     """A measurer as the pipeline makes one."""
     tables = tables_of(rows, domain.shape(domain.names))
-    return Summing(domain, tables, run(Meter(budget or Adaptive(rho=1), bits), store or MemorySteps()))
+    return Summing(domain, tables, run(Meter(budget or Adaptive(rho=1), bits), store or MemoryJournal()))

@@ -16,7 +16,7 @@ from discreet.errors import (
 )
 from discreet.mechanisms import Laplace
 from discreet.pipeline.call import Call
-from discreet.pipeline.time_padding import Departure, class_of
+from discreet.pipeline.time_padding import ReturnSchedule, bucket_for
 from discreet.samples import write_clinic
 from tests.opening import open_curator
 
@@ -26,31 +26,31 @@ from tests.opening import open_curator
     [(0, 0.05), (0.05, 0.05), (0.051, 0.1), (1, 1.6), (25.7, 51.2), (51.3, 51.2), (1e9, 51.2)],
 )
 def test_a_class_is_the_first_doubling_with_room_and_never_beyond_the_limit(seconds, length):
-    assert class_of(seconds, unit=0.05, most=60) == pytest.approx(length)
+    assert bucket_for(seconds, shortest=0.05, longest=60) == pytest.approx(length)
 
 
 def test_who_misses_the_end_leaves_at_the_end_of_the_next_doubling():
     now = [100.0]
-    departure = Departure(100.0, 0.4, 0.3, lambda: now[0])
+    schedule = ReturnSchedule(100.0, 0.4, 0.3, lambda: now[0])
     for since, leaves in [(0, 0.4), (0.39, 0.4), (0.41, 0.8), (0.79, 0.8), (0.81, 1.6), (5, 6.4)]:
-        assert departure.after(100 + since) == pytest.approx(100 + leaves)
-        assert departure.after(departure.after(100 + since)) == departure.after(100 + since)
+        assert schedule.return_time(100 + since) == pytest.approx(100 + leaves)
+        assert schedule.return_time(schedule.return_time(100 + since)) == schedule.return_time(100 + since)
 
 
 def test_a_place_is_free_after_the_seconds_that_were_expected_or_when_an_answer_that_is_later_leaves():
     now = [100.0]
-    departure = Departure(100.0, 0.4, 0.2, lambda: now[0])
+    schedule = ReturnSchedule(100.0, 0.4, 0.2, lambda: now[0])
     for since, ends in [(0.05, 0.25), (0.1, 0.25), (0.24, 0.25), (0.26, 0.4), (0.41, 0.45), (0.46, 0.85)]:
         now[0] = 100 + since
-        assert departure.place_ends(100.05) == pytest.approx(100 + ends)
+        assert schedule.slot_release_time(100.05) == pytest.approx(100 + ends)
 
 
 def test_what_was_waited_for_a_place_does_not_lengthen_how_long_it_is_kept():
     now = [150.0]
-    departure = Departure(100.0, 0.4, 0.2, lambda: now[0])
+    schedule = ReturnSchedule(100.0, 0.4, 0.2, lambda: now[0])
     for since, ends in [(0.1, 0.2), (0.3, 0.4), (0.5, 0.8)]:
         now[0] = 150 + since
-        assert departure.place_ends(150.0) == pytest.approx(150 + ends)
+        assert schedule.slot_release_time(150.0) == pytest.approx(150 + ends)
 
 
 class Clock:
@@ -87,7 +87,7 @@ class Reads:
         self.clock, self.took, self.fails, self.digest = clock, seconds, fails, name
         self.releases = (Laplace(sensitivity=1, epsilon=0.01),)
 
-    def made(self, _desk):
+    def compute(self, _resources):
         self.clock.time += self.took
         if self.fails:
             raise self.fails
@@ -121,10 +121,12 @@ def seen(curator, monkeypatch, *, took, cancelled=NEVER, stopped=NEVER, fails=No
         on_step=lambda step: events.append((step, clock.time)),
         cancelled=Noticed(clock, 1000 + cancelled),
         stopped=Noticed(clock, 1000 + stopped),
-        leaving=lambda seconds: Departure(1000.0, class_of(seconds, unit=0.05, most=60), seconds, clock),
+        schedule_return=lambda seconds: ReturnSchedule(
+            1000.0, bucket_for(seconds, shortest=0.05, longest=60), seconds, clock
+        ),
     )
     try:
-        pipeline.answer(Reads(clock, took, fails=fails, name=name), call)
+        pipeline.run(Reads(clock, took, fails=fails, name=name), call)
         events.append(("answer", clock.time))
     except DiscreetError as refusal:
         events.append((refusal.code, clock.time))
@@ -207,7 +209,7 @@ def test_a_refusal_of_the_clock_comes_before_the_charge(curator):
         raise Cancelled("No time.", next_step="Wait.")
 
     with pytest.raises(Cancelled):
-        curator.with_call(Call(analyst="alice", leaving=refuse)).ask("SELECT COUNT(*) FROM visits", epsilon=0.1)
+        curator.with_call(Call(analyst="alice", schedule_return=refuse)).ask("SELECT COUNT(*) FROM visits", epsilon=0.1)
     assert curator.ledger.account("alice").spent.epsilon == 0
 
 
@@ -220,7 +222,7 @@ def test_whoever_waits_for_the_end_of_a_class_has_given_their_place_back(curator
         call = Call(
             analyst="alice",
             on_step=lambda step: paid.release() if step == "paid" else None,
-            leaving=lambda _: Departure(begun, 3, 0.1, time.monotonic),
+            schedule_return=lambda _: ReturnSchedule(begun, 3, 0.1, time.monotonic),
         )
         curator.with_call(call).ask(f"SELECT COUNT(*) FROM visits WHERE cost > {number}", epsilon=0.01)
 

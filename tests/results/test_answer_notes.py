@@ -6,7 +6,7 @@ from discreet.algebra.released_expressions import Estimate
 from discreet.core.loss import Loss
 from discreet.results import answer_notes
 from discreet.results.answer import Answer, stored_form
-from tests.answering.making import (
+from tests.support.plans import (
     MEDIAN_DAY,
     KeyOf,
     column,

@@ -154,7 +154,7 @@ class Missing:
         if name.split(".")[0] in {"pandas", "polars", "matplotlib", "IPython", "sqlalchemy"}:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Missing())
-from tests.answering.test_display import WARDS, MissingPackage
+from tests.results.test_display import WARDS, MissingPackage
 repr(WARDS), WARDS._repr_html_(), WARDS.plot(), WARDS.to_arrow()
 for convert in (WARDS.to_pandas, WARDS.to_polars):
     try:

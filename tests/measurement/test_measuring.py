@@ -25,11 +25,11 @@ from discreet.measurement.run_budget import count_noise, watching
 from discreet.measurement.transcript import Step, Transcript, looks_in
 from discreet.mechanisms import AboveThreshold, Adaptive, Exponential, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.adaptive_budget import Meter
-from tests.answering.counted import MemorySteps, domain_of, measuring, tables_of
 from tests.checks import samples_follow
 from tests.laws import exponential_law, gaussian_law
 from tests.mutants import measurers
 from tests.sources import SeededBits, UntouchableBits
+from tests.support.memory_tables import MemoryJournal, domain_of, measuring, tables_of
 
 RELATIONS = list(Neighbours)
 SIZES = (2, 3)
@@ -158,11 +158,11 @@ def nothing_is_seen_before_it_is_stored(run):
     """A store that fails: of what was drawn then, nothing comes back."""
     seen = []
 
-    class Failing(MemorySteps):
-        def store(self, number, body, *, paid):
+    class Failing(MemoryJournal):
+        def store(self, number, body, *, mechanism):
             if number == 2:
                 raise OSError
-            return super().store(number, body, paid=paid)
+            return super().store(number, body, mechanism=mechanism)
 
     store = Failing()
     measurer = measuring([(0, 0)], domain_of(2, 2), store=store, run=run)
@@ -174,7 +174,7 @@ def nothing_is_seen_before_it_is_stored(run):
 
 def one_transcript_goes_on_after_a_crash(run):
     """The first two steps are there already, from a process that died."""
-    domain, store = domain_of(2, 2), MemorySteps()
+    domain, store = domain_of(2, 2), MemoryJournal()
 
     def go_on(names):
         measurer = measuring([(0, 0)], domain, store=store, run=run)
@@ -202,7 +202,7 @@ def test_what_would_tell_too_much_is_caught(check, ours, mutant):
 
 
 def test_a_run_that_was_taken_up_again_draws_nothing_it_has():
-    domain, store = domain_of(2, 3), MemorySteps()
+    domain, store = domain_of(2, 3), MemoryJournal()
 
     def go_on(bits):
         measurer = measuring([(0, 1)] * 5, domain, store=store, bits=bits)
@@ -218,7 +218,7 @@ def test_a_run_that_was_taken_up_again_draws_nothing_it_has():
 
 
 def test_a_run_that_asks_for_something_else_than_it_stored_is_refused():
-    domain, store = domain_of(2, 2), MemorySteps()
+    domain, store = domain_of(2, 2), MemoryJournal()
     first = measuring([(0, 0)], domain, store=store)
     first.noisy(("a",), first.noise(("a",), Fraction(1, 10)))
     again = measuring([(0, 0)], domain, store=store)
@@ -227,7 +227,7 @@ def test_a_run_that_asks_for_something_else_than_it_stored_is_refused():
 
 
 def test_what_is_beyond_the_budget_is_refused_before_it_is_drawn_or_stored():
-    store = MemorySteps()
+    store = MemoryJournal()
     measurer = measuring([(0,)], domain_of(2), budget=Adaptive(rho=0.1), store=store, bits=UntouchableBits())
     with pytest.raises(BudgetExceeded):
         measurer.noisy(("a",), measurer.noise(("a",), Fraction(1, 5)))
@@ -279,7 +279,7 @@ def guarded(store, *, rows, bits=None):
 
 
 def test_a_guard_says_which_question_is_badly_answered_once():
-    _, watch = guarded(MemorySteps(), rows=[(0, 0)] * 900)
+    _, watch = guarded(MemoryJournal(), rows=[(0, 0)] * 900)
     guard = watch()
     all_of_them = Conjunction(("a",), (((0, 1),),))
     good, bad = on_grid(np.array([900.0])), on_grid(np.array([100.0]))
@@ -292,7 +292,7 @@ def test_a_guard_says_which_question_is_badly_answered_once():
 
 
 def test_a_guard_is_over_after_a_restart_and_the_next_one_is_paid_for():
-    store = MemorySteps()
+    store = MemoryJournal()
     query, good = Conjunction(("a",), (((0, 1),),)), on_grid(np.array([5.0]))
     measurer, watch = guarded(store, rows=[(0, 0)] * 5)
     assert watch().first_above([query], good) is None
@@ -308,7 +308,7 @@ def test_a_guard_is_over_after_a_restart_and_the_next_one_is_paid_for():
 
 
 def test_of_two_processes_that_begin_one_guard_only_one_may_use_its_threshold():
-    store = MemorySteps()
+    store = MemoryJournal()
     query, good = Conjunction(("a",), (((0, 1),),)), on_grid(np.array([5.0]))
     _, watch = guarded(store, rows=[(0, 0)] * 5, bits=SeededBits(1))
     _, watch_elsewhere = guarded(store, rows=[(0, 0)] * 5, bits=SeededBits(2))
@@ -342,21 +342,21 @@ def test_a_run_with_guards_is_replayed_from_wherever_it_was_left(is_asked_after)
             seen.append(measurer.noisy(("a",), measurer.noise(("a",), Fraction(1, 10))).values.tolist())
         return seen
 
-    whole = MemorySteps()
+    whole = MemoryJournal()
     method(whole)
     for at in range(len(whole.steps)):
-        once = MemorySteps(whole.steps[: at + 1])
+        once = MemoryJournal(whole.steps[: at + 1])
         seen = method(once)
-        assert method(MemorySteps(once.steps)) == seen
+        assert method(MemoryJournal(once.steps)) == seen
         for later in range(at, len(once.steps)):
-            twice = MemorySteps(once.steps[: later + 1])
+            twice = MemoryJournal(once.steps[: later + 1])
             seen = method(twice)
-            assert method(MemorySteps(twice.steps)) == seen
+            assert method(MemoryJournal(twice.steps)) == seen
             assert twice.steps[: later + 1] == once.steps[: later + 1]
 
 
 def test_a_transcript_comes_back_from_its_bytes():
-    store = MemorySteps()
+    store = MemoryJournal()
     measurer = measuring([(0, 0)], domain_of(2, 2), store=store)
     measurer.noisy(("a", "b"), measurer.noise(("a", "b"), Fraction(1, 10)))
     steps = tuple(map(Step.decoded, store.steps))
@@ -375,7 +375,7 @@ def test_exact_tables_and_measurers_hide_what_they_hold():
 
 
 def test_a_run_that_is_out_of_time_stops_between_looks_and_goes_on_when_it_is_asked_for_again():
-    steps = MemorySteps()
+    steps = MemoryJournal()
 
     def run(until):
         return Run(Meter(Adaptive(rho=1), SeededBits("time")), steps, until=until)

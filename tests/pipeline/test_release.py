@@ -13,7 +13,8 @@ from discreet.mechanisms import Laplace
 from discreet.pipeline.release import release
 from discreet.postprocessing.grouping_sets import GroupingSet
 from discreet.postprocessing.plan import Plan
-from tests.answering.making import (
+from tests.sources import SeededBits
+from tests.support.plans import (
     COUNT,
     MEDIAN,
     SUM,
@@ -25,7 +26,6 @@ from tests.answering.making import (
     released,
     texts,
 )
-from tests.sources import SeededBits
 
 TYPES = {
     "s": (["b", "a", "é", "", None], pa.string()),

@@ -22,9 +22,9 @@ from discreet.ledger import verify
 from discreet.ledger.charges.release_json import mechanism_from_json
 from discreet.mechanisms import AboveThreshold
 from discreet.pipeline.call import Call
-from discreet.pipeline.pipeline import Desk
+from discreet.pipeline.pipeline import Resources
 from discreet.pipeline.threshold_watch import watchable
-from discreet.pipeline.time_padding import Departure
+from discreet.pipeline.time_padding import ReturnSchedule
 from discreet.samples import clinic, write_clinic
 from tests.checks import ratio_within
 from tests.inside import planned
@@ -322,13 +322,13 @@ def test_a_look_leaves_at_the_end_of_a_class_that_was_chosen_before_it_was_read(
 
     def leaving(seconds):
         told.append(seconds)
-        return Departure(begun, 0.4, 0.1, time.monotonic)
+        return ReturnSchedule(begun, 0.4, 0.1, time.monotonic)
 
     watch(curator, analyst="alice")
     monkeypatch.setattr(curator._engine, "run", run)
     begun = time.monotonic()
     request = WatchRequest(COUNT, threshold=FAR, epsilon=0.5)
-    watched = curator.with_call(Call(analyst="alice", leaving=leaving)).recall(request)
+    watched = curator.with_call(Call(analyst="alice", schedule_return=leaving)).recall(request)
     with pytest.raises(EngineFailure) if fails else contextlib.nullcontext():
         watched.evaluate()
     assert time.monotonic() - begun >= 0.4
@@ -398,10 +398,10 @@ def test_beginning_and_evaluating_is_above_threshold_bit_for_bit(curator):
         counts = [(seed * 7 + version * 11) % 60 - 30 for version in range(6)]
         bits, twin = SeededBits(seed), SeededBits(seed)
         twin.words(4, 64)  # the salt
-        stored, path = wanted.made(Desk(engine=None, bits=bits, stopped=None, steps=None)), []
+        stored, path = wanted.compute(Resources(engine=None, bits=bits, stopped=None, journal=None)), []
         while len(path) < len(counts) and True not in path:
-            desk = Desk(engine=_Counts(counts[len(path)]), bits=bits, stopped=None, steps=None)
-            path.append(json.loads(wanted.look(stored).made(desk)))
+            resources = Resources(engine=_Counts(counts[len(path)]), bits=bits, stopped=None, journal=None)
+            path.append(json.loads(wanted.look(stored).compute(resources)))
         assert path == wanted.mechanism.release(counts, twin)
         paths.add(tuple(path))
     assert len(paths) == 7

@@ -9,7 +9,7 @@ import pytest
 from discreet.algebra.released_expressions import KeyOf
 from discreet.errors import BadData, WrongFormat
 from discreet.results.answer import read_stored, stored_form
-from tests.answering.making import measured, noisy, plan_of, query, released, shown, texts
+from tests.support.plans import measured, noisy, plan_of, query, released, shown, texts
 
 KEYS = [
     texts("", "é 漢 😀", 'quo"te\n', None),
