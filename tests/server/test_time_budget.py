@@ -104,7 +104,7 @@ def test_a_place_is_kept_for_what_a_reading_is_expected_to_take_and_nobody_keeps
 ):
     for seconds, kept in [(0.02, 0.0125), (1 + CHARGE, 1), (40 + CHARGE, 40)]:
         assert time_budget.schedule(1000.0, seconds).expected_reading == pytest.approx(kept)
-    with pytest.raises(TooLarge, match="122,895 seconds, and the limit is 60"), time_budget.visit("alice") as visit:
+    with pytest.raises(TooLarge, match="122,895 seconds; the limit is 60"), time_budget.visit("alice") as visit:
         visit.schedule_return(122_895)
     assert time_budget._seconds.remaining("alice") == 60
 
