@@ -338,6 +338,6 @@ def test_a_file_that_is_no_snapshot_is_never_written_over(config, tmp_path):
     precious = tmp_path / "precious.sqlite"
     precious.write_bytes(b"SQLite format 3\0 books")
     edit(config, 'path = "."', 'path = "."\nsnapshot = "precious.sqlite"')
-    with pytest.raises(BadCatalog, match="written over"):
+    with pytest.raises(BadCatalog, match="not overwritten"):
         open_curator(config)
     assert precious.read_bytes() == b"SQLite format 3\0 books"

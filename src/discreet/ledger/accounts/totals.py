@@ -70,7 +70,7 @@ class RunningBooks:
     begun: str | None = None
     """When the data version was begun."""
     formats: dict[int, int] = field(default_factory=dict)
-    """In this data version: the number of the last charge in each format."""
+    """In this data version: the number of the last charge in each format. Only the checkpoint has it."""
     asked: dict[str, Asked] = field(default_factory=dict)
     """By analyst; the owner's under no name."""
     repeats: dict[str, int] = field(default_factory=dict)

@@ -83,7 +83,7 @@ def _facts(running: RunningBooks) -> dict[str, Any]:
         "hash": head.hash,
         "day": running.day.isoformat(),
         "accounts": [row_of(account) for account in running.accounts.values()],
-        "priced_before": [],
+        "priced_before": [],  # a part of format 8 that nothing reads
         "neighbours": running.neighbours and running.neighbours.value,
         "version": running.version,
         "begun": running.begun,
