@@ -1,8 +1,6 @@
 """One suite that both faces pass: a curator at hand, as one analyst has it, and the same behind a server. Not a word of it knows which one it asks."""
 
-import inspect
 from datetime import date
-from functools import partial
 from itertools import count
 
 import pytest
@@ -17,19 +15,6 @@ NUMBERS = count(1)
 """Of questions: each is about another cost, so that none was asked before."""
 
 
-class AtHand:
-    """A curator as one analyst has it; over HTTP the key says who asks."""
-
-    def __init__(self, curator, analyst):
-        self._curator, self._analyst = curator, analyst
-
-    def __getattr__(self, name):
-        method = getattr(self._curator, name)
-        if "analyst" in inspect.signature(method).parameters:
-            return partial(method, analyst=self._analyst)
-        return getattr(self._curator.as_analyst(self._analyst), name)
-
-
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     made = Server(tmp_path_factory.mktemp("both"), epsilon="20.0").start()
@@ -41,7 +26,7 @@ def served(tmp_path_factory):
 def face(request, served):
     if request.param == "near":
         with open_curator(served.config) as curator:
-            yield AtHand(curator, "alice")
+            yield curator.as_analyst("alice")
     else:
         with discreet.connect(served.url, key=served.alice) as curator:
             yield curator

@@ -27,7 +27,6 @@ from discreet.learning.runs.model_release import ModelRelease
 from discreet.measurement.release_files import MEDIA_TYPE, read_release
 from tests.opening import open_curator
 from tests.server.conftest import PATIENCE, Server
-from tests.server.test_both_faces import AtHand
 
 ROWS = "SELECT age, sex, age > 60 AS is_old FROM patients WHERE age > :least"
 LEAST = {"least": 3}
@@ -73,7 +72,7 @@ def server(tmp_path_factory):
 def face(request, server):
     if request.param == "near":
         with open_curator(server.config) as curator:
-            yield AtHand(curator, "alice")
+            yield curator.as_analyst("alice")
     else:
         with discreet.connect(server.url, key=server.alice) as curator:
             yield curator

@@ -19,7 +19,6 @@ from discreet.server.routes.releases import MOST_ROWS
 from discreet.synthetic.synthetic_release import SyntheticRelease
 from tests.opening import CAP, open_curator
 from tests.server.conftest import PATIENCE, Server
-from tests.server.test_both_faces import AtHand
 
 WANTED = {"source": "SELECT sex, age FROM patients", "rho": 0.02, "workload": 2, "name": "patients-2026"}
 
@@ -166,7 +165,7 @@ def test_a_workload_that_is_none_is_refused_before_it_is_paid_for(server):
 def face(request, server):
     if request.param == "near":
         with open_curator(server.config) as curator:
-            yield AtHand(curator, "alice")
+            yield curator.as_analyst("alice")
     else:
         with discreet.connect(server.url, key=server.alice) as curator:
             yield curator

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.documenting import tell_arguments
+from discreet.core.documenting import inherit_parameter_docs
 from discreet.core.exact import Number, exact, finite, read_epsilon_from_zero, read_order, rounded_up
 from discreet.errors import BadDelta, BadEpsilon, BadInput, ScaleOutOfRange
 from discreet.mechanisms import curves
@@ -29,7 +29,7 @@ class Guarantee(ABC):
     __slots__ = ()
 
     def __init_subclass__(cls) -> None:
-        tell_arguments(cls)
+        inherit_parameter_docs(cls)
 
     delta: Number = 0.0
     """The probability that is set aside, 0 for most."""

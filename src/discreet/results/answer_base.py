@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from discreet.accounting.loss_plots import Picture
-from discreet.core.documenting import tell_arguments
+from discreet.core.documenting import inherit_parameter_docs
 from discreet.core.exact import Number
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
@@ -28,7 +28,7 @@ class Shown(ABC):
     """A private answer. ± covers the noise around the bounded, clamped value, not rows that limits cut off."""
 
     def __init_subclass__(cls) -> None:
-        tell_arguments(cls)
+        inherit_parameter_docs(cls)
 
     loss: Loss
     replayed: bool

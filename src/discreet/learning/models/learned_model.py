@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.in_memory_account import Account
-from discreet.core.documenting import tell_arguments
+from discreet.core.documenting import inherit_parameter_docs
 from discreet.core.exact import Number as Real
 from discreet.core.loss import Loss, Neighbours, read_neighbours
 from discreet.errors import BadData, BadInput, NeedsDelta
@@ -77,7 +77,7 @@ class Model(ABC):
     """Of numbers that have none of their own; none where they stay numbers."""
 
     def __init_subclass__(cls) -> None:
-        tell_arguments(cls)
+        inherit_parameter_docs(cls)
 
     def __post_init__(self) -> None:
         if isinstance(self.features, str) or not list(self.features):

@@ -9,11 +9,10 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from discreet.api.local import Curator
+from discreet.api.local import LocalApi
 from discreet.api.requests.base import HTTP, body_params, params
 from discreet.api.requests.base import Request as ApiRequest
 from discreet.core.json_codec import to_json
-from discreet.pipeline.call import Call
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.idempotency import NAME, answered
 from discreet.server.http.request_body import LimitedRequest
@@ -47,11 +46,11 @@ def add_verb(
         service.check_dataset(body.dataset)
 
         # Jobs read the request in their own thread: a model with 16,384 hypotheses takes 30 ms.
-        def planned(curator: Curator, call: Call) -> Any:
-            return curator.with_call(call).plan(body.request(kind, **request.path_params))
+        def planned(api: LocalApi) -> Any:
+            return api.plan(body.request(kind, **request.path_params))
 
-        def released(curator: Curator, call: Call) -> Any:
-            return curator.with_call(call).outcome(body.request(kind, **request.path_params))
+        def released(api: LocalApi) -> Any:
+            return api.outcome(body.request(kind, **request.path_params))
 
         if body.dry:
             return await service.queries.explain(planned, holder=holder, then=lambda plan: JSONResponse(to_json(plan)))

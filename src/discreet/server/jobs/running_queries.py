@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from discreet.api.local import Curator
+from discreet.api.local import Curator, LocalApi
 from discreet.api.requests.ask import AskRequest
 from discreet.api.requests.base import Request
 from discreet.concurrency.fair_semaphore import FairSemaphore
@@ -39,7 +39,7 @@ class Stored(Protocol):
 
 
 T = TypeVar("T")
-Job: TypeAlias = Callable[[Curator, Call], T]
+Job: TypeAlias = Callable[[LocalApi], T]
 """What is done with the curator that is served, for one call."""
 Answered = TypeVar("Answered", bound=Stored)
 _SLOTS = 4
@@ -52,12 +52,12 @@ _THREADS = 512
 
 def outcome_of(wanted: Request[Any, Any]) -> Job[Any]:
     """Charge for a request, and take what is released for it."""
-    return lambda curator, call: curator.with_call(call).outcome(wanted)
+    return lambda api: api.outcome(wanted)
 
 
 def plan_of(wanted: Request[Any, Any]) -> Job[Any]:
     """Plan a request."""
-    return lambda curator, call: curator.with_call(call).plan(wanted)
+    return lambda api: api.plan(wanted)
 
 
 @dataclass(slots=True, eq=False)
@@ -74,7 +74,7 @@ class _Underway:
     def ask(self, curator: Curator) -> Any:
         """Ask one curator."""
         self.curator = curator
-        return self.job(curator, self.call)
+        return self.job(curator.with_call(self.call))
 
     def done(self, work: asyncio.Future[Any]) -> None:
         """The work has ended, as it may."""
@@ -162,7 +162,7 @@ class Queries:
         """What a query would read, measure and cost, on the same clock."""
 
         def explained(curator: Curator) -> T:
-            return then(job(curator, Call(analyst=holder.asks_as)))
+            return then(job(curator.as_analyst(holder.asks_as)))
 
         with self._rate_limit.admit(holder.name), self._time.visit(holder.name):
             return await self._work(explained)

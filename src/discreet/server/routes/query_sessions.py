@@ -10,12 +10,11 @@ from typing import Any
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
-from discreet.api.local import Curator
+from discreet.api.local import LocalApi
 from discreet.api.requests.session import SessionRequest
 from discreet.api.requests.session_answers import SessionAnswersRequest
 from discreet.core.json_codec import to_json
 from discreet.errors import BadInput
-from discreet.pipeline.call import Call
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.idempotency import NAME, answered
@@ -80,18 +79,18 @@ async def answer(session_id: str, request: LimitedRequest) -> Response:
 
 
 def _open(wanted: SessionRequest) -> Job[_Reply]:
-    def job(curator: Curator, call: Call) -> _Reply:
+    def job(api: LocalApi) -> _Reply:
         # Each data version has a curator of its own, so the limits are set where a session is opened.
-        curator.context.sessions.limit(each=_EACH, most=_MOST_OPEN, most_cells=_MOST_CELLS)
-        session = curator.with_call(call).outcome(wanted)
+        api.context.sessions.limit(each=_EACH, most=_MOST_OPEN, most_cells=_MOST_CELLS)
+        session = api.outcome(wanted)
         return _Reply(to_json(session.state), session.replayed)
 
     return job
 
 
 def _answer(wanted: SessionAnswersRequest) -> Job[_Reply]:
-    def job(curator: Curator, call: Call) -> _Reply:
-        outcome = curator.with_call(call).outcome(wanted)
+    def job(api: LocalApi) -> _Reply:
+        outcome = api.outcome(wanted)
         return _Reply({"answers": to_json(outcome.answers), **to_json(outcome.state)})
 
     return job

@@ -8,10 +8,9 @@ from functools import partial
 
 from fastapi import APIRouter, Response
 
-from discreet.api.local import Curator
+from discreet.api.local import LocalApi
 from discreet.api.requests.watch import WatchRequest
 from discreet.core.json_codec import to_json
-from discreet.pipeline.call import Call
 from discreet.pipeline.threshold_watch import Watch
 from discreet.results.models import WatchFacts
 from discreet.server.auth.service import holder_of, service_of
@@ -45,8 +44,8 @@ async def begin(request: LimitedRequest) -> Response:
     """Begin to watch one count or sum: charged in full, once for all data versions. The same words find it again, and cost nothing more."""
     wanted = await _read(request)
 
-    def begun(curator: Curator, call: Call) -> _Said:
-        watch: Watch = curator.with_call(call).outcome(wanted)
+    def begun(api: LocalApi) -> _Said:
+        watch: Watch = api.outcome(wanted)
         return _Said(watch.facts, watch.replayed)
 
     return await answered(request, begun, _FORM)
@@ -57,8 +56,8 @@ async def look(request: LimitedRequest) -> Response:
     """Say whether the data version that is served is above, with noise: read once, and repeated as often as it is requested. Free."""
     wanted = await _read(request)
 
-    def evaluated(curator: Curator, call: Call) -> _Said:
-        watch: Watch = curator.with_call(call).recall(wanted)
+    def evaluated(api: LocalApi) -> _Said:
+        watch: Watch = api.recall(wanted)
         watch.evaluate()
         return _Said(watch.facts)
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field, model_validator
 
 from discreet.accounting import Filter, open_filter
-from discreet.api.local import Curator
 from discreet.api.requests.ask import AskRequest
 from discreet.errors import BadTask
 from discreet.local import Task
-from discreet.pipeline.call import Call
 from discreet.server.schemas.request_models import Body, body_of
 from discreet.server.schemas.strict_json import Positive, Share, Strict
 
@@ -20,33 +17,6 @@ if TYPE_CHECKING:
     AskBody: TypeAlias = Body
 else:
     AskBody = body_of(AskRequest, Body)
-Got_co = TypeVar("Got_co", covariant=True)
-
-
-class Askable(Protocol[Got_co]):
-    """What is asked of a curator."""
-
-    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Call) -> Got_co:
-        """Ask, and pay."""
-
-
-class Explainable(Protocol):
-    """What can be explained by a curator."""
-
-    def explained_by(self, curator: Curator, *, analyst: str | None) -> Any:
-        """What it would cost."""
-
-
-def body_outcome(body: Askable[Got_co]) -> Callable[[Curator, Call], Got_co]:
-    """Ask what a body describes that no request does yet."""
-    return lambda curator, call: body.asked_of(
-        curator, analyst=call.analyst, request_id=str(call.request_id), asking=call
-    )
-
-
-def planned_body(body: Explainable) -> Callable[[Curator, Call], Any]:
-    """The same of its plan."""
-    return lambda curator, call: body.explained_by(curator, analyst=call.analyst)
 
 
 class NewSaved(Strict):

@@ -1,1 +1,0 @@
-"""Interfaces of each family of calls."""
