@@ -58,7 +58,7 @@ def default(cell: dict) -> dict:
         "seconds": statistics.median(spent),
         "waited": statistics.median(waited),
         "protocol": task.spec["protocol"],
-        "variance": task.choice().taken.variance,
+        "variance": task.choice().chosen.variance,
     }
 
 

@@ -87,7 +87,7 @@ def test_what_cannot_be_is_refused_with_a_next_step(discreet):
         discreet("new", "x", "--epsilon", "1")
     discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--lifetime", "1")
     discreet("report", "task.json", "a")
-    with pytest.raises(DiscreetError, match="ever give"):
+    with pytest.raises(DiscreetError, match="lifetime cap"):
         discreet("report", "task.json", "a")
     assert "drawn at random" in discreet("report", "task.json", "c", "--store", "other.json")
     with pytest.raises(DiscreetError, match=r"ε 0\.5 in all"):
@@ -109,7 +109,7 @@ def test_one_user_has_one_device_wherever_the_command_is_run(discreet, tmp_path,
     assert (tmp_path / "home" / ".local" / "share" / "discreet" / "device.json").exists()
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    with pytest.raises(DiscreetError, match="ever give"):
+    with pytest.raises(DiscreetError, match="lifetime cap"):
         discreet("report", "../task.json", "a")
 
 
@@ -184,7 +184,7 @@ def test_a_task_is_published_to_the_books_of_a_catalog(discreet, tmp_path):
     discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--publish", str(config))
     with pytest.raises(DiscreetError, match="no reports"):
         discreet("estimate", "task.json", "--config", str(config))
-    books = ReportStore.of(load_catalog(config))
+    books = ReportStore.from_catalog(load_catalog(config))
     books.receive(books.task("emoji"), [Client(books.task("emoji")).report("a") for _ in range(2)])
     books.close()
     assert "2 reports" in discreet("estimate", "task.json", "--config", str(config))

@@ -45,7 +45,7 @@ def test_a_device_stops_at_its_lifetime_cap_and_remembers_it_after_a_restart(tmp
     store = tmp_path / "device.json"
     for _ in range(3):
         Client(task(lifetime=3), store=store).report("😀")
-    with pytest.raises(ClientRefused, match="all it will ever give") as refused:
+    with pytest.raises(ClientRefused, match="lifetime cap") as refused:
         Client(task(lifetime=3), store=store).report("😀")
     assert refused.value.code == "cap-reached"
     assert store.stat().st_mode & 0o077 == 0
@@ -69,7 +69,7 @@ def test_a_device_waits_for_the_next_epoch_and_never_goes_back_in_time():
     assert client.reports == 5
     assert client.spent == pytest.approx(10)
     now[0] = 350.0
-    with pytest.raises(ClientRefused, match="ever"):
+    with pytest.raises(ClientRefused, match="lifetime cap"):
         client.report("😀")
 
 
@@ -79,7 +79,7 @@ def test_a_value_that_is_not_asked_for_leaves_a_message_like_any_other(value):
     assert not client.covers(value)
     assert len(read_message(task(lifetime=1), client.report(value)).reports) == 1
     assert client.reports == 1
-    with pytest.raises(ClientRefused, match="ever"):
+    with pytest.raises(ClientRefused, match="lifetime cap"):
         client.report(value)
 
 

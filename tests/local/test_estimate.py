@@ -68,20 +68,20 @@ def test_the_default_is_near_the_best_line_and_short_everywhere():
     sizes = [*range(2, 140), *(round(10 ** (k / 8)) for k in range(17, 49))]
     for epsilon in np.linspace(0.5, 6, 23):
         for size in sizes:
-            taken = auto(size, float(epsilon)).taken
-            assert taken.variance <= 1.03 * best_line(float(epsilon)), (size, epsilon, taken)
-            assert taken.bits <= 32
+            chosen = auto(size, float(epsilon)).chosen
+            assert chosen.variance <= 1.03 * best_line(float(epsilon)), (size, epsilon, chosen)
+            assert chosen.bits <= 32
 
 
 @pytest.mark.parametrize(("size", "epsilon"), [(2, 0.5), (30, 1.0), (100, 1.0), (100, 4.0), (3000, 2.5), (10_000, 6.0)])
 def test_the_table_of_the_choice_says_what_the_protocol_does(size, epsilon):
     """Variance and bits in the table are those of the protocol that is built from it."""
     asked = Task.frequency("n", domain=range(size), epsilon=epsilon)
-    taken = asked.choice().taken
-    assert asked.spec["protocol"] == taken.protocol
-    assert asked.randomizer.bits == taken.bits
+    chosen = asked.choice().chosen
+    assert asked.spec["protocol"] == chosen.protocol
+    assert asked.randomizer.bits == chosen.bits
     exact = asked.protocol.variance(np.zeros(2), 1, np.arange(2))[0]
-    assert exact == pytest.approx(taken.variance, rel=1e-9)
+    assert exact == pytest.approx(chosen.variance, rel=1e-9)
 
 
 @pytest.mark.parametrize("protocol", ["subset", "olh", "sue", "oue", "hadamard", "grr"])

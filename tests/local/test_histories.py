@@ -83,7 +83,7 @@ class Again(Store):
     """A store that can be put back to its beginning."""
 
     def begin(self) -> None:
-        self._book = {**self._book, "tasks": {}}
+        self._state = {**self._state, "tasks": {}}
 
 
 def law_of_history(client: Client, store: Again, history: tuple) -> Law:

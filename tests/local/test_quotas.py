@@ -56,7 +56,7 @@ def test_one_address_has_so_many_numbers_a_day(where, clock):
         books.assign(NUMBERED, address="a")
     clock.now += DAY
     books.assign(NUMBERED, address="a")
-    with pytest.raises(errors.OverQuota, match="all its numbers"):
+    with pytest.raises(errors.OverQuota, match="all its tickets"):
         books.assign(NUMBERED, address="a")
     books.close()
 

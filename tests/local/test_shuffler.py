@@ -53,7 +53,7 @@ def batches(books):
     while waiting := books.next_batches():
         for batch in waiting:
             yield batch
-            books.delivered(batch)
+            books.mark_delivered(batch)
 
 
 def test_nothing_leaves_before_the_crowd_is_together(shuffler):
@@ -180,7 +180,7 @@ def test_a_batch_that_is_sent_again_counts_once(shuffler, tmp_path):
         counted += collector.receive_batch(TASK, batch.message, crowd=batch.crowd).reports
         again = collector.receive_batch(TASK, batch.message, crowd=batch.crowd)  # killed before it was noted
         assert again.refusals[0].code == "replayed"
-        shuffler.delivered(batch)
+        shuffler.mark_delivered(batch)
     assert counted == collector.collector(TASK).reports == 30
     assert collector.shuffled(TASK) == (30, 10)
     collector.close()

@@ -198,7 +198,7 @@ def mixed_load(folder, *, analysts, devices, strangers, seconds, kill_every):
     ledger.close()
     assert verification.sound, verification.problems
     assert paid >= len(seen.answers)
-    books = ReportStore.of(load_catalog(server.config))
+    books = ReportStore.from_catalog(load_catalog(server.config))
     again = books.receive(TASK, seen.acknowledged).reports
     books.close()
     assert again == 0, "an acknowledged message was not in the books"

@@ -228,8 +228,8 @@ def test_a_new_epoch_has_a_new_name_and_a_clock_put_back_gains_nothing(page, ser
     task = Task.frequency("daily", domain=EMOJI, epsilon=1, lifetime=4, per_epoch=2, epoch_seconds=10)
     one, same, full, other, back, again, over = run(page, served, script, {"id": task.id, "spec": task.spec})
     assert one == same != other == again
-    assert full == back == "This device has given all it gives in one epoch."
-    assert over == "This device has given all it will ever give."
+    assert full == back == "This device has reached the task's cap for one epoch."
+    assert over == "This device has reached the task's lifetime cap."
 
 
 def test_a_clock_that_was_wrong_once_silences_no_browser(page, served):

@@ -230,7 +230,7 @@ def lose_nothing(folder, *, kills, clients):
     work_while_it_dies(server, device, clients=clients, kills=kills, seen=acknowledged)
     http.close()
     server.stop()
-    books = ReportStore.of(load_catalog(server.config))
+    books = ReportStore.from_catalog(load_catalog(server.config))
     counted = books.collector(TASK).reports
     again = books.receive(TASK, acknowledged).reports
     books.close()

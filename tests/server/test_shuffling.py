@@ -75,7 +75,7 @@ def served(tmp_path_factory):
 
 
 def counted(server, task=TASK):
-    with contextlib.closing(ReportStore.of(load_catalog(server.config))) as books:
+    with contextlib.closing(ReportStore.from_catalog(load_catalog(server.config))) as books:
         return books.collector(task).reports
 
 

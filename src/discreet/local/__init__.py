@@ -1,4 +1,4 @@
-"""The untrusted curator: people randomize their own answers, so nobody has to be trusted with the truth."""
+"""The local model: each device randomizes its own answers, so the collector need not be trusted with true values."""
 
 from discreet.local.collector.collector import Collector
 from discreet.local.collector.local_estimates import Estimate, MeanEstimate

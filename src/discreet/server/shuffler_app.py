@@ -160,7 +160,7 @@ class Courier:
         if code not in (None, "replayed"):
             log.warning("a batch is dropped: %s", code)
         self._delays.pop(batch.task, None)
-        self._books.delivered(batch)
+        self._books.mark_delivered(batch)
         return True
 
     def _send(self, batch: Batch) -> str | None:

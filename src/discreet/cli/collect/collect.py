@@ -89,7 +89,7 @@ def new(
         raise BadTask("Nothing is asked.", next_step="Give --values, --numbers, --mean, --distribution or --words.")
     output.write_text(task.to_json())
     if publish is not None:
-        with closing(ReportStore.of(load_catalog(publish))) as books:
+        with closing(ReportStore.from_catalog(load_catalog(publish))) as books:
             books.publish(task, retention_days=retention_days)
     if as_json:
         print_json({"id": task.id, "spec": task.spec})
@@ -123,7 +123,7 @@ def estimate(
     """Add up messages and say what they tell, with ±; what cannot be counted is refused by name."""
     task = read_task(task_file)
     if config is not None:
-        with closing(ReportStore.of(load_catalog(config))) as books:
+        with closing(ReportStore.from_catalog(load_catalog(config))) as books:
             collector = books.collector(books.task(task.id))
     else:
         collector = Collector(task, invited=invited)

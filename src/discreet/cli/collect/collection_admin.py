@@ -18,7 +18,7 @@ Name = Annotated[str, typer.Argument(help="The task's name, or its id.")]
 
 def list_collections(*, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
     """List what is collected, until when it is kept, and tasks that cannot be carried out."""
-    with closing(ReportStore.of(load_catalog(config))) as books:
+    with closing(ReportStore.from_catalog(load_catalog(config))) as books:
         records, unsound = books.records()
     if as_json:
         known = [
@@ -36,7 +36,7 @@ def list_collections(*, config: ConfigOption = CATALOG, as_json: JsonOption = Fa
 
 def close(name: Name, *, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
     """Take no more reports; estimates stay."""
-    with closing(ReportStore.of(load_catalog(config))) as books:
+    with closing(ReportStore.from_catalog(load_catalog(config))) as books:
         books.close_task(name)
     say_done(f"{name} takes no more reports", {"closed": name}, as_json=as_json)
 
@@ -51,6 +51,6 @@ def delete(
     """Delete a task with all that was collected."""
     if not yes:
         typer.confirm(f"Delete {name} and all that was collected?", abort=True)
-    with closing(ReportStore.of(load_catalog(config))) as books:
+    with closing(ReportStore.from_catalog(load_catalog(config))) as books:
         books.delete_task(name)
     say_done(f"{name} is deleted", {"deleted": name}, as_json=as_json)

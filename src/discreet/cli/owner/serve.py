@@ -156,7 +156,7 @@ def _ask_for_emoji(catalog: Catalog) -> None:
         lifetime=3,
         seed=int(RandomBits().words(1, 32)[0]),
     )
-    with closing(ReportStore.of(catalog)) as books:
+    with closing(ReportStore.from_catalog(catalog)) as books:
         books.publish(task)
 
 

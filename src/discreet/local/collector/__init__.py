@@ -1,1 +1,1 @@
-"""The collector: messages in, tallies and estimates out."""
+"""The collector: receives messages from devices, keeps tallies and computes estimates."""

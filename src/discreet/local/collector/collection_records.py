@@ -1,7 +1,7 @@
-"""The record of each collection: its task, whether it is open, and until when anything of it is kept.
+"""The record of each collection: its task, its state and its expiry date.
 
-A collection is open, closed (no more reports, its estimates stay) or expired (its days are over, and all that was
-collected is deleted). A deleted one leaves nothing, not even its name.
+A collection is open, closed (accepts no more reports; estimates remain available) or expired (its retention period is
+over and the collected data is deleted). Deleting a collection removes everything, including its name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from discreet.core.exact import read_count
 from discreet.errors import BadTask, UnknownTask
-from discreet.local.collector.intake import DAY, forget_numbers, forget_task
+from discreet.local.collector.intake import DAY, forget_senders, forget_task
 from discreet.local.tasks.task import Task
 from discreet.local.tasks.task_rules import validate_task
 from discreet.store import Store, Transaction
@@ -38,21 +38,24 @@ _MOST_DAYS = 36500
 
 
 class Record(NamedTuple):
-    """A collection as its owner sees it. `life` tells it from another of the same task that was deleted before."""
+    """A collection as the data owner sees it.
+
+    `instance` is random: it distinguishes this collection from a deleted one of the same task.
+    """
 
     task: Task
     state: str
-    life: str
+    instance: str
     expires: int | None
 
 
 def prepare(store: Store) -> None:
-    """Make the tables, where they are missing."""
+    """Create the tables if they do not exist."""
     store.create_tables("collections", _SCHEMA, version=_VERSION)
 
 
 def publish(t: Transaction, task: Task, *, retention_days: int | None, now: float) -> None:
-    """Begin a collection. Publishing the same task again changes nothing."""
+    """Start a collection. Publishing the same task again changes nothing."""
     expires = None
     if retention_days is not None:
         expires = int(now) + DAY * read_count(retention_days, name="retention_days", most=_MOST_DAYS)
@@ -65,13 +68,13 @@ def publish(t: Transaction, task: Task, *, retention_days: int | None, now: floa
 
 
 def insert_record(t: Transaction, task: str, name: str, spec: str, *, expires: int | None) -> None:
-    """An open collection."""
+    """Store a new open collection."""
     values = (task, name, spec, os.urandom(8).hex(), "open", expires)
     t.run("INSERT INTO collection_tasks VALUES (?, ?, ?, ?, ?, ?)", *values)
 
 
 def find(t: Transaction, name: str) -> Record:
-    """A collection by its task's id or its name."""
+    """Return a collection by its task's id or name."""
     rows = t.run("SELECT spec, state, life, expires FROM collection_tasks WHERE task = ? OR name = ?", name, name)
     try:
         return Record(_read(rows[0][0]), *rows[0][1:])
@@ -79,8 +82,8 @@ def find(t: Transaction, name: str) -> Record:
         raise _unknown() from None
 
 
-def all_of(t: Transaction) -> tuple[list[Record], list[str]]:
-    """Every collection by name; and the names of those whose task cannot be carried out, for the owner to delete."""
+def list_records(t: Transaction) -> tuple[list[Record], list[str]]:
+    """Return all collections ordered by name, and the names of those whose stored task is invalid."""
     records, unsound = [], []
     for name, spec, *rest in t.run("SELECT name, spec, state, life, expires FROM collection_tasks ORDER BY name"):
         try:
@@ -91,21 +94,21 @@ def all_of(t: Transaction) -> tuple[list[Record], list[str]]:
 
 
 def close(t: Transaction, name: str) -> None:
-    """Take no more reports, and forget who sent those there are."""
+    """Close a collection, and delete the senders of its reports."""
     task = _id_of(t, name)
     t.run("UPDATE collection_tasks SET state = 'closed' WHERE task = ? AND state = 'open'", task)
-    forget_numbers(t, task)
+    forget_senders(t, task)
 
 
 def delete(t: Transaction, name: str) -> None:
-    """Leave nothing of a collection."""
+    """Delete a collection with all its data."""
     task = _id_of(t, name)
     _delete_data(t, task)
     t.run("DELETE FROM collection_tasks WHERE task = ?", task)
 
 
 def sweep(t: Transaction, *, now: float) -> None:
-    """Delete what collections whose days are over have collected."""
+    """Delete the data of all collections that have expired."""
     sql = "SELECT task FROM collection_tasks WHERE expires <= ? AND state <> 'expired'"
     for (task,) in t.run(sql, int(now)):
         _delete_data(t, task)
@@ -115,7 +118,7 @@ def sweep(t: Transaction, *, now: float) -> None:
 def _delete_data(t: Transaction, task: str) -> None:
     forget_task(t, task)
     for table in _DATA:
-        t.run(f"DELETE FROM {table} WHERE task = ?", task)  # noqa: S608  names of ours
+        t.run(f"DELETE FROM {table} WHERE task = ?", task)  # noqa: S608  constant names
 
 
 def _id_of(t: Transaction, name: str) -> str:
@@ -134,4 +137,4 @@ def _read(spec: str) -> Task:
 
 
 def _unknown() -> UnknownTask:
-    return UnknownTask("There is no such task.", next_step="Take one of the tasks that are published here.")
+    return UnknownTask("There is no such task.", next_step="Use the name or id of a published task.")

@@ -1,4 +1,4 @@
-"""The collector: nobody has to trust it, so all it does is count, refuse by name, and estimate."""
+"""The collector of one task in memory: check messages, count reports and compute estimates."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from discreet.local.tasks.task import Task, Value
 def check_message(
     task: Task, message: Message, *, seen: bool, sent: int, from_shuffler: bool, slots: TicketIssuer | None
 ) -> None:
-    """Whether a sound message may be counted: not seen before, with its own number, and within what its sender may send.
+    """Refuse a valid message that is a replay, has a wrong ticket, or exceeds what its sender may send.
 
-    `slots` are the tickets of a task that hands out numbers.
+    `slots` checks tickets, for a task that assigns numbers to devices.
     """
     if seen:
         raise ReplayedReport("This message was counted before.", next_step="Nothing needs to be done.")
@@ -41,50 +41,50 @@ def check_message(
         slots.check(message)
     if message.sender == NO_SENDER:
         if not from_shuffler:
-            raise OutOfDomain("The message names no sender.", next_step="Use the client that comes with Discreet.")
+            raise OutOfDomain("The message has no sender.", next_step="Use the client that comes with Discreet.")
     elif sent + len(message.reports) > max_reports_per_sender(task):
-        raise TooManyReports("This device has sent all it may send.", next_step="Wait for the next epoch.")
+        raise TooManyReports("This device has reached its report limit.", next_step="Wait for the next epoch.")
 
 
 class Collector:
-    """Adds up reports of one task. Two collectors of the same task merge; a message counts once.
+    """Count the reports of one task, each message once. Collectors of the same task can be merged.
 
-    `invited` is how many people were asked, for the response rate.
+    `invited` is the number of people invited to report; it gives the response rate.
     """
 
     def __init__(self, task: Task, *, invited: int | None = None) -> None:
         self.task, self.invited = task, invited
         self.reports = 0
         self.refused: Counter[str] = Counter()
-        self._tally: Tally = task.protocol.tally(self.none())
+        self._tally: Tally = task.protocol.tally(self.no_reports())
         self._messages: set[bytes] = set()
         self._senders: Counter[bytes] = Counter()
         self._slots, self._assigned = TicketIssuer(os.urandom(32), task), 0
 
-    def none(self) -> Reports:
-        """No reports, in the shape of this task's."""
+    def no_reports(self) -> Reports:
+        """Return an empty array of reports, in the shape that this task's reports have."""
         bits = self.task.randomizer.bits
         return np.zeros((0, -(-bits // 8)), np.uint8) if self.task.protocol.wide else np.zeros(0, np.uint64)
 
     @classmethod
     def with_tally(cls, task: Task, tally: Tally, *, reports: int) -> Collector:
-        """One that goes on where another stopped."""
+        """Return a collector that continues from a stored tally."""
         collector = cls(task)
         collector._tally, collector.reports = tally, reports
         return collector
 
     @property
     def tally(self) -> Tally:
-        """The sufficient statistics: all that is kept of the reports."""
+        """The sufficient statistics: all that the collector keeps of the reports."""
         return self._tally
 
     def assign(self) -> str:
-        """A ticket for one more device: its number decides which hash function the device uses."""
+        """Return a ticket for a new device. Its number selects the hash function of the device."""
         self._assigned += 1
         return self._slots.ticket(self._assigned - 1)
 
     def add(self, message: bytes, *, from_shuffler: bool = False) -> int:
-        """Count a message; how many reports it carried. A message without a sender is taken from a shuffler only."""
+        """Count a message and return its number of reports. Only a shuffler may send a message without a sender."""
         try:
             read = read_message(self.task, message)
             self._check(read, from_shuffler=from_shuffler)
@@ -98,7 +98,7 @@ class Collector:
         return len(read.reports)
 
     def add_reports(self, reports: Reports) -> None:
-        """Count reports that were checked before."""
+        """Count reports that are already checked."""
         self._tally = self.task.protocol.merged(self._tally, self.task.protocol.tally(reports))
         self.reports += len(reports)
 
@@ -108,11 +108,13 @@ class Collector:
         check_message(self.task, message, seen=seen, sent=sent, from_shuffler=from_shuffler, slots=self._slots)
 
     def merge(self, other: Collector) -> None:
-        """Take over what another shard collected."""
+        """Add the reports of another collector of the same task."""
         if other.task.digest != self.task.digest:
-            raise WrongTask("The other collection is of another task.", next_step="Merge collections of one task.")
+            raise WrongTask("The collectors have different tasks.", next_step="Merge collectors of the same task.")
         if self._messages & other._messages:
-            raise ReplayedReport("Both collections counted one message.", next_step="Send each message to one shard.")
+            raise ReplayedReport(
+                "Both collectors counted the same message.", next_step="Send each message to one collector only."
+            )
         self._tally = self.task.protocol.merged(self._tally, other._tally)
         self.reports += other.reports
         self.refused.update(other.refused)
@@ -122,14 +124,15 @@ class Collector:
             self.invited += other.invited
 
     def estimate(self, *, candidates: Sequence[Value] | None = None, most: int = 32) -> Any:
-        """What the reports say: an Estimate, or a MeanEstimate for a mean.
+        """Estimate the statistic of the task: an Estimate, or a MeanEstimate for a mean.
 
-        `candidates` are the values to estimate where the domain is open; `most` is how many heavy hitters to look for.
+        `candidates` are the values to estimate if the domain is open; `most` is the maximum number of heavy hitters.
         """
         least = int(self.task.spec["min_batch"])
         if self.reports < least:
-            wanted = "no reports" if least == 1 else f"fewer than {least} reports"
-            raise TooFewReports(f"Nothing is estimated from {wanted}.", next_step="Wait for more.")
+            raise TooFewReports(
+                f"An estimate needs at least {least} report{'' if least == 1 else 's'}.", next_step="Wait for more."
+            )
         if self.task.kind == "mean":
             return self._mean()
         if isinstance(self.task.protocol, TextProtocol):
@@ -157,12 +160,14 @@ class Collector:
     def _values(self, candidates: Sequence[Value] | None) -> tuple[Sequence[Any], Codes]:
         task = self.task
         if task.kind == "distribution":
-            places = int(task.spec["parameters"]["steps"]) + 1
+            points = int(task.spec["parameters"]["steps"]) + 1
             lower, upper = bounds_of(task)
-            return np.linspace(lower, upper, places).tolist(), np.arange(places)
+            return np.linspace(lower, upper, points).tolist(), np.arange(points)
         values = task.values if candidates is None else candidates
         if not values:
-            raise BadInput("The domain is open.", next_step="Give candidates=[...], the values to estimate.")
+            raise BadInput(
+                "The domain of this task is open.", next_step="Give candidates=[...], the values to estimate."
+            )
         if isinstance(values, range) and task.spec["protocol"] not in ("cms", "hcms"):
             return values, np.arange(len(values))
         codes = [task.code_of(value) for value in values]
@@ -192,10 +197,10 @@ class Collector:
             reports=self.reports,
             influence=protocol.influence,
             invited=self.invited,
-            judged=most << 8,  # every text kept was extended by a byte, and all of those were judged
+            candidate_count=most << 8,  # every text kept was extended by a byte, and all of those were judged
         )
 
 
 def bounds_of(task: Task) -> tuple[float, float]:
-    """Between which numbers devices clamp, where the task is about a number."""
+    """Return the bounds to which devices clamp the number they report."""
     return float(Fraction(task.spec["domain"]["lower"])), float(Fraction(task.spec["domain"]["upper"]))

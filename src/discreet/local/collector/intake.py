@@ -1,9 +1,9 @@
-"""The door of a book of messages: each counts once, no sender goes beyond its cap, and no task fills the disk.
+"""Admission of messages to the report store: no replays, no sender above its cap, no task that fills the disk.
 
-Numbers and senders of messages are kept by days: for one whole day, or for the task's epoch where that is longer. Then
-they are forgotten, so that what is kept does not grow with what was counted. `docs/how-to/collect.md` says what that means for a
-message that comes again. An epoch that never ends keeps them until the task is closed, and so many at most; numbers of a
-shuffler's batches, which are few, are kept so in every task.
+The store remembers message numbers and senders for one whole day, or for the task's epoch if that is longer, so its
+size does not grow with the number of counted messages. See `docs/how-to/collect.md` for messages that are sent again
+later. If the epoch never ends, they stay until the task is closed, up to the quota. The numbers of shuffler batches,
+which are few, always stay until the task is closed.
 """
 
 from __future__ import annotations
@@ -58,39 +58,39 @@ _TABLES = ("intake_counts", "intake_numbers", "intake_senders", "intake_batches"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """How much a collector takes for one task: beyond it messages are refused. From one address, for all tasks together."""
+    """How much a collector accepts for one task. The limits per address hold for all tasks together."""
 
     messages_a_day: int = 1_000_000
     bytes_a_day: int = 100_000_000
     numbers: int = 5_000_000
-    """Message numbers kept at a time, so that none counts twice."""
+    """Message numbers stored at a time to detect replays."""
     bytes_in_all: int = 1_000_000_000
-    """What is kept of the reports themselves: those that wait to be added up, and the tally."""
+    """Stored bytes of the reports themselves: reports not yet folded, and the tally."""
     messages_a_day_per_address: int = 100_000
     slots_a_day_per_address: int = 1_000
-    """Numbers for devices, where a task hands them out."""
+    """Tickets for devices, in tasks that assign numbers."""
 
 
 def prepare(store: Store) -> None:
-    """Make the tables, and the secret by which tickets of devices are known, where they are missing."""
+    """Create the tables and the secret key for tickets if they do not exist."""
     store.create_tables("intake", _SCHEMA, version=_VERSION)
     with store.transaction() as t:
         t.run("INSERT INTO intake_key VALUES (1, ?) ON CONFLICT (number) DO NOTHING", os.urandom(32))
 
 
 def ticket_issuer(t: Transaction, task: Task) -> TicketIssuer:
-    """The tickets of a task."""
+    """Return the object that issues and checks the tickets of a task."""
     return TicketIssuer(bytes(t.run("SELECT key FROM intake_key")[0][0]), task)
 
 
 class Intake:
-    """One task's door, inside one transaction; `close` writes down what came of it.
+    """Admit messages of one task inside one transaction; `close` writes the counts.
 
-    `kept` is how many bytes of its reports are kept already.
+    `stored_bytes` is the number of bytes of the task's reports that are already stored.
     """
 
-    def __init__(self, t: Transaction, task: Task, *, quota: Quota, now: float, kept: int) -> None:
-        self._t, self._task, self._quota, self._kept = t, task, quota, kept
+    def __init__(self, t: Transaction, task: Task, *, quota: Quota, now: float, stored_bytes: int) -> None:
+        self._t, self._task, self._quota, self._stored_bytes = t, task, quota, stored_bytes
         self._slots = ticket_issuer(t, task) if is_numbered(task) else None
         self._day = int(now // DAY)
         self._refused: Counter[str] = Counter()
@@ -100,9 +100,10 @@ class Intake:
         self._numbers = numbers - self._forget()
 
     def _forget(self) -> int:
-        """Drop some of what is old, whenever the door is used, so that nobody waits for all of it; how many numbers.
+        """Delete some old numbers and senders, and return how many numbers were deleted.
 
-        What a clock that ran ahead has dated later is of today. A ticket's sender is known as long as the task is open.
+        Each call deletes a bounded number of rows, so that no request waits for all of them. Rows with a future date
+        (the clock was wrong) get today's date. The sender of a ticket stays as long as the task is open.
         """
         task, today = self._task.id, self._day
         if (days := days_kept(self._task)) is None:
@@ -114,19 +115,19 @@ class Intake:
         return len(self._t.run(_OLD_NUMBERS, task, task, today - days))
 
     def admit(self, message: Message, size: int, *, from_shuffler: bool) -> None:
-        """Note a message of so many bytes, or refuse it by name."""
+        """Record a message with a payload of `size` bytes, or refuse it."""
         sent = 0 if message.sender == NO_SENDER else self._sent(message.sender)
         seen, slots = self._has_seen(message), self._slots
         check_message(self._task, message, seen=seen, sent=sent, from_shuffler=from_shuffler, slots=slots)
         self._check_quota(size)
         self._messages += 1
         self._bytes += size
-        self._kept += size
+        self._stored_bytes += size
         self._numbers += 1
         if message.sender == NO_SENDER:
             self._t.run("INSERT INTO intake_batches VALUES (?, ?)", self._task.id, message.id)
             return
-        remember(self._t, self._task.id, message.id, message.sender, len(message.reports), day=self._day)
+        record_message(self._t, self._task.id, message.id, message.sender, len(message.reports), day=self._day)
 
     def _has_seen(self, message: Message) -> bool:
         if message.sender == NO_SENDER:
@@ -142,21 +143,23 @@ class Intake:
 
     def _check_quota(self, size: int) -> None:
         quota = self._quota
-        if self._kept + size > quota.bytes_in_all:
-            raise OverQuota("This task has taken all it ever takes.", next_step="Report to another task.")
+        if self._stored_bytes + size > quota.bytes_in_all:
+            raise OverQuota("This task has reached its storage quota.", next_step="Report to another task.")
         if self._messages >= quota.messages_a_day or self._bytes + size > quota.bytes_a_day:
-            raise OverQuota("This task has taken all it takes in a day.", next_step="Send the message tomorrow.")
+            raise OverQuota("This task has reached its daily quota.", next_step="Send the message tomorrow.")
         if self._numbers >= quota.numbers:
             if days_kept(self._task) is None:
-                raise OverQuota("This task has taken all it ever takes.", next_step="Report to another task.")
-            raise OverQuota("This task has taken all it takes for now.", next_step="Send the message another day.")
+                raise OverQuota("This task has reached its message quota.", next_step="Report to another task.")
+            raise OverQuota(
+                "This task has reached its message quota for now.", next_step="Send the message another day."
+            )
 
-    def refused(self, refusal: ReportRefused) -> None:
-        """Count a refusal under its name."""
+    def count_refusal(self, refusal: ReportRefused) -> None:
+        """Count a refusal under its error code."""
         self._refused[refusal.code] += 1
 
     def close(self) -> None:
-        """Write the counts down."""
+        """Write the counts to the database."""
         self._t.run("DELETE FROM intake_counts WHERE task = ?", self._task.id)
         values = (self._task.id, self._day, self._numbers, self._messages, self._bytes)
         self._t.run("INSERT INTO intake_counts VALUES (?, ?, ?, ?, ?)", *values)
@@ -165,13 +168,13 @@ class Intake:
 
 
 def days_kept(task: Task) -> int | None:
-    """For how many whole days a message's number is kept once it was counted; None until the task is closed."""
+    """Return for how many whole days a message number is stored; None means until the task is closed."""
     epoch = int(task.spec["epoch_seconds"])
     return max(1, -(-epoch // DAY)) if epoch else None
 
 
-def remember(t: Transaction, task: str, number: bytes, sender: bytes, reports: int, *, day: int) -> None:
-    """Keep a message's number, and what its sender has sent."""
+def record_message(t: Transaction, task: str, number: bytes, sender: bytes, reports: int, *, day: int) -> None:
+    """Store a message's number, and add its reports to the count of its sender."""
     t.run("INSERT INTO intake_numbers VALUES (?, ?, ?)", task, number, day)
     t.run(
         "INSERT INTO intake_senders VALUES (?, ?, ?, ?) ON CONFLICT (task, sender) "
@@ -181,7 +184,7 @@ def remember(t: Transaction, task: str, number: bytes, sender: bytes, reports: i
 
 
 def add_refusals(t: Transaction, task: str, code: str, count: int) -> None:
-    """Count refusals of a task under their name."""
+    """Add to the number of refusals of a task with an error code."""
     t.run(
         "INSERT INTO intake_refusals VALUES (?, ?, ?) ON CONFLICT (task, code) "
         "DO UPDATE SET count = intake_refusals.count + excluded.count",
@@ -190,18 +193,18 @@ def add_refusals(t: Transaction, task: str, code: str, count: int) -> None:
 
 
 def read_refusals(t: Transaction, task: str) -> Counter[str]:
-    """How many messages were refused, by name."""
+    """Return the number of refused messages by error code."""
     rows = t.run("SELECT code, count FROM intake_refusals WHERE task = ?", task)
     return Counter({str(code): int(count) for code, count in rows})
 
 
-def forget_numbers(t: Transaction, task: str) -> None:
-    """Delete who sent what to a task that takes no more."""
+def forget_senders(t: Transaction, task: str) -> None:
+    """Delete the message numbers and senders of a closed task."""
     for table in ("intake_numbers", "intake_senders", "intake_batches"):
-        t.run(f"DELETE FROM {table} WHERE task = ?", task)  # noqa: S608  names of ours
+        t.run(f"DELETE FROM {table} WHERE task = ?", task)  # noqa: S608  constant names
 
 
 def forget_task(t: Transaction, task: str) -> None:
-    """Delete all that the door knows of a task."""
+    """Delete all intake data of a task."""
     for table in _TABLES:
-        t.run(f"DELETE FROM {table} WHERE task = ?", task)  # noqa: S608  names of ours
+        t.run(f"DELETE FROM {table} WHERE task = ?", task)  # noqa: S608  constant names

@@ -1,4 +1,4 @@
-"""What was learned: raw and unbiased, with its error; post-processing is kept apart, because it is biased."""
+"""Estimates from reports: raw and unbiased, with their error. Biased post-processing has separate methods."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from discreet.local.protocols.protocol import Floats
 from discreet.local.tasks.task import Value
 
 
-class Found(NamedTuple):
-    """One of the most frequent values, with an interval that holds for all of them at once."""
+class TopValue(NamedTuple):
+    """One of the most frequent values, with an interval. The intervals of all top values hold simultaneously."""
 
     value: Value
     estimate: float
@@ -28,9 +28,8 @@ class Found(NamedTuple):
 class Estimate:
     """Estimated counts of people for each value.
 
-    An interval covers the true count among those who reported, with the stated confidence, each value by itself;
-    those of `top` hold together. Nothing is clipped: a raw estimate may be below zero, and that is what makes it
-    unbiased.
+    An interval covers the true count among those who reported. `interval` gives the stated confidence for each value
+    separately, `top` for all its values together. Estimates are not clipped: unbiased estimates can be negative.
     """
 
     values: Sequence[Value]
@@ -39,10 +38,10 @@ class Estimate:
     reports: int
     influence: float
     invited: int | None = None
-    judged: int = 0
-    """How many candidates these values were picked from, where they were picked."""
+    candidate_count: int = 0
+    """The number of candidates from which these values were selected; 0 if there was no selection."""
     smoothed: Floats | None = None
-    """A protocol's own non-negative estimate, where it has one."""
+    """The protocol's own non-negative estimate, if it has one."""
 
     @property
     def raw(self) -> dict[Value, float]:
@@ -56,26 +55,23 @@ class Estimate:
 
     @property
     def response_rate(self) -> float | None:
-        """Reports per person invited. Who did not answer is not in the estimate, and may differ from who did."""
+        """Reports per invited person. People who did not answer are not in the estimate, and may differ."""
         return None if self.invited is None else self.reports / self.invited
 
     def interval(self, confidence: Number) -> dict[Value, tuple[float, float]]:
-        """Where each true count lies, each with the given confidence."""
+        """Confidence intervals of the true counts, each with the given confidence."""
         width = _normal(float(read_level(confidence))) * self._errors()
         ends = zip((self.counts - width).tolist(), (self.counts + width).tolist(), strict=True)
         return dict(zip(self.values, ends, strict=True))
 
-    def top(self, k: int, confidence: Number = 0.95) -> list[Found]:
-        """The k largest estimates; all intervals hold at once, however the k were picked.
-
-        Bonferroni over all values, or all candidates that were judged.
-        """
+    def top(self, k: int, confidence: Number = 0.95) -> list[TopValue]:
+        """The k largest estimates. All intervals hold simultaneously, with a Bonferroni correction over all candidates."""
         many = min(read_count(k, name="k"), len(self.values))
-        level = 1 - (1 - float(read_level(confidence))) / max(len(self.values), self.judged, 1)
+        level = 1 - (1 - float(read_level(confidence))) / max(len(self.values), self.candidate_count, 1)
         width = _normal(level) * self._errors()
         order = np.argsort(-self.counts, kind="stable")[:many]
         return [
-            Found(
+            TopValue(
                 self.values[i],
                 float(self.counts[i]),
                 float(self.counts[i] - width[i]),
@@ -85,12 +81,12 @@ class Estimate:
         ]
 
     def non_negative(self) -> dict[Value, float]:
-        """Counts at or above zero that add up to the number of reports. Biased, and without intervals."""
+        """Non-negative counts that sum to the number of reports. Biased, and without intervals."""
         counts = self.smoothed if self.smoothed is not None else _onto_simplex(self.counts, self.reports)
         return dict(zip(self.values, counts.tolist(), strict=True))
 
     def manipulation_bound(self, fakes: int) -> float:
-        """How far so many made-up reports can move any one estimate, at most."""
+        """The most by which `fakes` fabricated reports can move one estimate."""
         return read_count(fakes, name="fakes", least=0) * self.influence
 
     def _errors(self) -> Floats:
@@ -99,47 +95,49 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanEstimate:
-    """An estimated mean of a number, clamped to public bounds and put on a public grid on every device."""
+    """An estimated mean of a number that devices clamp to public bounds and round to a public grid."""
 
     raw: float
-    """Unbiased; it may lie beyond the bounds."""
+    """Unbiased, so it may lie outside the bounds."""
     standard_error: float
     reports: int
     lower: float
     upper: float
     influence: float
-    """How far one made-up report moves the sum."""
+    """The most by which one fabricated report moves the sum."""
     invited: int | None = None
 
     @property
     def response_rate(self) -> float | None:
-        """Reports per person invited."""
+        """Reports per invited person."""
         return None if self.invited is None else self.reports / self.invited
 
     def interval(self, confidence: Number) -> tuple[float, float]:
-        """Where the mean of those who reported lies."""
+        """A confidence interval of the mean of those who reported."""
         width = _normal(float(read_level(confidence))) * self.standard_error
         return self.raw - width, self.raw + width
 
     def clamped(self) -> float:
-        """The estimate brought within the bounds. Biased."""
+        """The estimate clamped to the bounds. Biased."""
         return min(max(self.raw, self.lower), self.upper)
 
     def manipulation_bound(self, fakes: int) -> float:
-        """How far so many made-up reports among the others can move the mean, at most."""
+        """The most by which `fakes` fabricated reports among all reports can move the mean."""
         many = read_count(fakes, name="fakes", least=0)
         if many > self.reports:
-            raise BadInput("There are fewer reports than that.", next_step="Give a number up to the number of reports.")
+            raise BadInput(
+                "`fakes` is larger than the number of reports.", next_step=f"Give a number up to {self.reports}."
+            )
         return many * self.influence / max(self.reports, 1)
 
 
 def _normal(confidence: float) -> float:
-    """How many standard errors reach so far on both sides."""
+    """Return the two-sided normal quantile: how many standard errors give this confidence."""
     return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
 def _onto_simplex(counts: Floats, total: int) -> Floats:
-    """The nearest non-negative counts with the given total (Norm-Sub; Wang et al. 2020, arXiv:1905.08320)."""
+    """Return the nearest non-negative counts with the given total (Norm-Sub; Wang et al. 2020, arXiv:1905.08320)."""
     ordered = np.sort(counts)[::-1]
     excess = (np.cumsum(ordered) - total) / np.arange(1, counts.size + 1)
     last = np.flatnonzero(ordered > excess)[-1] if total else -1

@@ -1,4 +1,4 @@
-"""How messages of one task enter the books, inside one transaction: past the door, into the queue, into the counts."""
+"""Store the messages of one task inside one transaction: admit each, queue its payload and update the counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ SELECT number, waiting, waiting_bytes, tally_bytes, slots, shuffled, least_crowd
 
 
 class Counts(NamedTuple):
-    """The last message's number, what waits to be folded, and how many reports were shuffled, in how small a crowd."""
+    """Counts of one task.
+
+    The number of the last message; messages and bytes that wait to be folded; bytes of the tally; tickets issued;
+    reports that came through a shuffler; and the smallest crowd of these.
+    """
 
     number: int = 0
     waiting: int = 0
@@ -28,44 +32,47 @@ class Counts(NamedTuple):
 
 
 def read_counts(t: Transaction, task: str) -> Counts:
-    """The counts of a task."""
+    """Read the counts of a task."""
     rows = t.run(_SELECT, task)
     return Counts(*map(int, rows[0])) if rows else Counts()
 
 
 def write_counts(t: Transaction, task: str, counts: Counts) -> None:
-    """Write the counts of a task down."""
+    """Store the counts of a task."""
     t.run("DELETE FROM collection_counts WHERE task = ?", task)
     t.run("INSERT INTO collection_counts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", task, *counts)
 
 
 class MessageCounter:
-    """Messages of one task on their way in."""
+    """Count messages of one task; `close` writes the counts."""
 
     def __init__(self, t: Transaction, task: Task, *, quota: Quota, now: float) -> None:
         self._t, self._task = t, task
         self.counts = read_counts(t, task.id)
-        kept = self.counts.waiting_bytes + self.counts.tally_bytes
-        self._intake = Intake(t, task, quota=quota, now=now, kept=kept)
+        stored = self.counts.waiting_bytes + self.counts.tally_bytes
+        self._intake = Intake(t, task, quota=quota, now=now, stored_bytes=stored)
         self.reports = 0
 
     def add(self, message: bytes, *, from_shuffler: bool, crowd: int = 0) -> ReportRefused | None:
-        """Count a message, or say why not. `crowd` is how many people a shuffler says it hides it among; 0: its own."""
+        """Count a message, or return the refusal.
+
+        `crowd` is the crowd size that the shuffler states; 0 means the number of reports in the message.
+        """
         try:
             read = read_message(self._task, message)
             payload = payload_of(message)
             self._intake.admit(read, len(payload), from_shuffler=from_shuffler)
         except ReportRefused as refusal:
             return self.refuse(refusal)
-        self._note(read, payload, crowd)
+        self._store_payload(read, payload, crowd)
         return None
 
     def refuse(self, refusal: ReportRefused) -> ReportRefused:
         """Count a refusal."""
-        self._intake.refused(refusal)
+        self._intake.count_refusal(refusal)
         return refusal
 
-    def _note(self, message: Message, payload: bytes, crowd: int) -> None:
+    def _store_payload(self, message: Message, payload: bytes, crowd: int) -> None:
         counts, reports = self.counts, len(message.reports)
         if message.sender == NO_SENDER:
             crowd = crowd or reports
@@ -81,6 +88,6 @@ class MessageCounter:
         self.reports += reports
 
     def close(self) -> None:
-        """Write everything down."""
+        """Write all counts to the database."""
         self._intake.close()
         write_counts(self._t, self._task.id, self.counts)

@@ -1,4 +1,4 @@
-"""How much comes from one place: a count for each, in memory, of the day by which a task's quota counts, too."""
+"""Daily limits per network address, counted in memory by the same calendar days as a task's quota."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from collections.abc import Callable
 from discreet.errors import OverQuota
 from discreet.local.collector.intake import DAY, Quota
 
-SHARES = 20
-"""One place has at most one part in so many of what many places share: a task's quota of a day, a crowd."""
+ADDRESS_SHARES = 20
+"""One address may use at most 1 / ADDRESS_SHARES of a task's daily quota or of a shuffler's crowd."""
 _MAX_ADDRESSES = 50_000
 
 
 class DailyLimit:
-    """At most `a_day` from one place on a calendar day; what is larger goes once, and takes days to make up.
+    """Allow each address at most `a_day` per calendar day.
 
-    What is known of the place that was silent longest is forgotten when there are too many places.
+    A single larger amount is allowed if nothing is used, and counts against the following days. If there are too many
+    addresses, the one that was inactive longest is dropped.
     """
 
     def __init__(self, *, a_day: int, clock: Callable[[], float]) -> None:
@@ -26,7 +27,7 @@ class DailyLimit:
         self._lock = threading.Lock()
 
     def take(self, address: str, amount: int = 1) -> bool:
-        """Whether the place may send so much more."""
+        """Count an amount for an address, and return whether it is allowed."""
         today = int(self._clock() // DAY)
         with self._lock:
             day, used = self._addresses.pop(address, (today, 0))
@@ -39,21 +40,21 @@ class DailyLimit:
 
 
 class SenderLimits:
-    """What one place may send: so many messages for all tasks together, and of no task's quota more than its share."""
+    """The limits of one address: messages for all tasks together, and a share of each task's quota."""
 
     def __init__(self, quota: Quota, *, clock: Callable[[], float]) -> None:
         self._in_all = DailyLimit(a_day=quota.messages_a_day_per_address, clock=clock)
-        self._messages = DailyLimit(a_day=max(1, quota.messages_a_day // SHARES), clock=clock)
-        self._bytes = DailyLimit(a_day=max(1, quota.bytes_a_day // SHARES), clock=clock)
+        self._messages = DailyLimit(a_day=max(1, quota.messages_a_day // ADDRESS_SHARES), clock=clock)
+        self._bytes = DailyLimit(a_day=max(1, quota.bytes_a_day // ADDRESS_SHARES), clock=clock)
         self._slots = DailyLimit(a_day=quota.slots_a_day_per_address, clock=clock)
 
     def take(self, address: str, task: str, size: int) -> None:
-        """Let a message of so many bytes in, or refuse it by name."""
+        """Count a message of `size` bytes against the limits, or refuse it."""
         own = f"{address} {task}"
         if not (self._in_all.take(address) and self._messages.take(own) and self._bytes.take(own, size)):
-            raise OverQuota("This address has sent all it may send in a day.", next_step="Send the message tomorrow.")
+            raise OverQuota("This address has reached its daily limit.", next_step="Send the message tomorrow.")
 
     def take_slot(self, address: str) -> None:
-        """Let a device have a number, or refuse it by name."""
+        """Count a ticket against the limits, or refuse it."""
         if not self._slots.take(address):
-            raise OverQuota("This address has all numbers it may have in a day.", next_step="Ask again tomorrow.")
+            raise OverQuota("This address has reached its daily limit of tickets.", next_step="Ask again tomorrow.")

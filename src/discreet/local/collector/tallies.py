@@ -1,7 +1,7 @@
-"""What becomes of messages that were counted: a tally, which is replaced, or grows by pieces where it is appended to.
+"""Stored tallies: folding replaces the tally, or, for protocols that keep all reports, appends a piece to it.
 
-A piece has as many rows as it has reports, in the order of their messages, and says how many there are up to its end.
-So a fold costs what is new, and a process that knows a part of a piece already takes only the rest of it.
+A piece has one row per report, in message order, and stores the total number of reports up to its end. So a fold costs
+only what is new, and a process that has already counted a part of a piece reads only the rest.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ SELECT number, reports, payload FROM collection_waiting WHERE task = ? AND numbe
 """
 _MESSAGES_AT_ONCE = 50
 _BYTES_AT_ONCE = 1 << 20
-"""Of reports that are unpacked together: a few messages of one device may carry millions."""
+"""Unpacked reports processed together: a few messages of one device may carry millions."""
 
 
 def read_waiting(t: Transaction, task: Task, *, after: int) -> Iterator[tuple[int, Reports]]:
-    """The reports of messages beyond a number that wait to be folded, some at a time, each with the last one's number."""
+    """Yield the reports of waiting messages after a number, in parts, each with the number of its last message."""
     parts: list[Reports] = []
     while rows := t.run(_WAITING, task.id, after, _MESSAGES_AT_ONCE):
         for number, count, payload in rows:
@@ -42,7 +42,7 @@ def read_waiting(t: Transaction, task: Task, *, after: int) -> Iterator[tuple[in
 
 
 def read_tally(t: Transaction, task: Task, number: int, known: Collector) -> tuple[int, Collector]:
-    """What was folded, added to what is known up to a message's number."""
+    """Return the collector `known`, which counts messages up to `number`, extended by the stored tally."""
     sql = "SELECT number, reports, tally FROM collection_tallies WHERE task = ? AND number > ? ORDER BY number"
     rows = t.run(sql, task.id, number)
     if not rows:
@@ -51,12 +51,12 @@ def read_tally(t: Transaction, task: Task, number: int, known: Collector) -> tup
     last, total, _ = rows[-1]
     if not task.protocol.appends:
         return last, Collector.with_tally(task, tallies[-1], reports=total)
-    new = np.concatenate(tallies)[known.reports - total :] if total > known.reports else known.none()
+    new = np.concatenate(tallies)[known.reports - total :] if total > known.reports else known.no_reports()
     return last, Collector.with_tally(task, task.protocol.merged(known.tally, new), reports=total)
 
 
 def replace_tally(t: Transaction, task: Task, number: int, collector: Collector) -> None:
-    """Keep the sum of all messages up to a number."""
+    """Store the tally of all messages up to a number, instead of the previous tally."""
     stored = _bytes_of(collector.tally)
     t.run("DELETE FROM collection_tallies WHERE task = ?", task.id)
     _insert(t, task, number, collector.reports, stored)
@@ -64,7 +64,7 @@ def replace_tally(t: Transaction, task: Task, number: int, collector: Collector)
 
 
 def append_piece(t: Transaction, task: Task, number: int, reports: Reports) -> None:
-    """Keep the reports of messages up to a number beside what was folded before."""
+    """Append the reports of messages up to a number to the stored tally."""
     rows = t.run("SELECT MAX(reports) FROM collection_tallies WHERE task = ?", task.id)
     stored = _bytes_of(task.protocol.tally(reports))
     _insert(t, task, number, (rows[0][0] or 0) + len(reports), stored)

@@ -1,12 +1,11 @@
-"""What runs on a person's device: randomize an answer before it leaves. The standard library only, in one file.
+"""The device client: it randomizes an answer before sending it. One file that uses only the standard library.
 
-Copy this file onto a device as it is. It reads a task's specification, works out every probability by itself from the
-epsilon that the specification promises (so that a dishonest collector cannot weaken it), draws from the operating
-system's secure randomness, counts what it has given away to all tasks together, and keeps the bytes that leave the
-device until they are acknowledged.
+Copy this file to a device as it is. It reads a task's specification, computes every probability from the specified
+epsilon (so a dishonest collector cannot weaken it), draws from the operating system's secure randomness, adds up the
+privacy loss of all tasks, and stores messages until they are acknowledged.
 
-Every probability is a whole number of 2**-64, rounded so that no two answers of the device differ by more than a
-factor e**epsilon, whatever the truth. Nothing is computed in floating point between the truth and the report.
+Every probability is a multiple of 2**-64, rounded so that the probabilities of a report under any two true values differ
+by at most a factor e**epsilon. Nothing is computed in floating point between the true value and the report.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ VERSION = 1
 _STORE_VERSION = 3
 WORD = 1 << 64
 BUDGET = 20
-"""What a device gives away in its life, to all tasks together, unless its owner says another epsilon."""
+"""Default budget of a device: the epsilon of all its reports for all tasks together."""
 LEAST_EPSILON = Fraction(1, 1 << 20)
-"""Of a task, and of a single report of one: with less, rounding to 2**-64 would be seen."""
+"""Least epsilon of a task and of a single report: with less, rounding to 2**-64 would be noticeable."""
 _MOST_EPSILON = 100
 _MOST_SIZE = 1 << 32
 _MOST_OUTPUTS = 1 << 63
@@ -57,7 +56,7 @@ _MOST_DECIMAL_BITS = 1 << 11
 _EPOCHS_KEPT = 8
 LONGEST_NAME = 200
 MOST_BITS = 1 << 16
-"""Of a report: what a device works for one is bounded, whatever the task asks."""
+"""Most bits of a report. This bounds the work of a device for any task."""
 _MOST_COUNTED = (1 << 32) - 1
 _LARGEST_FIELD = 1 << 12
 _LONGEST_POWER = 1 << 12
@@ -68,7 +67,7 @@ HEADER = 1 + 16 + 16 + 16 + 4
 
 
 class ClientRefused(ValueError):
-    """The device will not report: a cap is reached, the task is not sound, or its store cannot be written."""
+    """The device does not report: a cap is reached, the task is invalid, or its store cannot be written."""
 
     def __init__(self, code: str, problem: str, next_step: str) -> None:
         super().__init__(f"{problem} {next_step}")
@@ -90,7 +89,7 @@ class Draw:
         return self.word() < threshold
 
     def below(self, bound: int) -> int:
-        """0, 1, ..., bound - 1, each equally likely: as many words as the bound needs, drawn again with chance < 1/2."""
+        """Uniform on 0, 1, ..., bound - 1, by rejection: each attempt succeeds with probability above 1/2."""
         words = -(-(bound - 1).bit_length() // 64) or 1
         whole_rounds = WORD**words - WORD**words % bound
         while (drawn := sum(self.word() << 64 * position for position in reversed(range(words)))) >= whole_rounds:
@@ -102,10 +101,10 @@ class Draw:
 
 
 def odds_below(epsilon: Fraction) -> Fraction:
-    """A rational just below e**epsilon: 45 digits of it."""
+    """A rational just below e**epsilon, with 45 correct digits."""
     with localcontext() as context:
         context.prec = 60
-        power = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()  # correctly rounded, to 60 digits
+        power = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()  # correctly rounded to 60 digits
     return Fraction(power) * (1 - Fraction(1, 10**45))
 
 
@@ -113,34 +112,35 @@ def log_above(number: Fraction) -> Fraction:
     """The natural logarithm of a number of at least 1, rounded up to 18 digits after the point."""
     with localcontext() as context:
         context.prec = 60
-        power = (Decimal(number.numerator) / Decimal(number.denominator)).ln()  # correctly rounded, to 60 digits
+        power = (Decimal(number.numerator) / Decimal(number.denominator)).ln()  # correctly rounded to 60 digits
     return Fraction(math.ceil((Fraction(power) + Fraction(1, 10**50)) * 10**18), 10**18)
 
 
 @lru_cache(maxsize=1 << 10)
 def repeated_loss(keep: int, again: int, outputs: int, reports: int) -> Fraction:
-    """What `reports` reports that repeat one permanent answer out of `outputs` cost together, exactly but for rounding.
+    """The joint loss of `reports` reports that repeat one permanent answer out of `outputs`, exact up to rounding up.
 
-    The answer is the truth with probability keep / 2**64 and a report is the answer with again / 2**64, else any other.
-    The worst reports all name one truth and none names the other (docs/explanation/proofs/local.md, "Two rounds").
+    The answer is the truth with probability keep / 2**64, and a report is the answer with again / 2**64, else another.
+    In the worst case all reports equal one true value and none equals the other (docs/explanation/proofs/local.md,
+    "Two rounds").
     """
     others = outputs - 1
     first_odds = Fraction(keep * others, WORD - keep)
     if reports == 0:
         return Fraction(0)
-    if again == WORD or reports > _LONGEST_POWER:  # nothing is hidden but by the permanent answer
+    if again == WORD or reports > _LONGEST_POWER:  # only the permanent answer protects
         return log_above(first_odds)
     with localcontext() as context:
         context.prec = 60
-        power = (Decimal(again * others) / Decimal(WORD - again)) ** reports  # off by less than a part in 10**54
+        power = (Decimal(again * others) / Decimal(WORD - again)) ** reports  # relative error below 10**-54
     if power > _HIDES_NOTHING:
         return log_above(first_odds)
-    together = Fraction(power) * (1 + Fraction(1, 10**50))  # rounded up, as the loss grows with it
+    together = Fraction(power) * (1 + Fraction(1, 10**50))  # rounded up, since the loss grows with it
     return log_above((first_odds * together + others) / (together + first_odds + others - 1))
 
 
 def keep_threshold(odds: Fraction, inside: int, outside: int) -> int:
-    """The chance of landing inside when each of `inside` outputs is `odds` times as likely as each of `outside`.
+    """The probability of the `inside` outputs if each is `odds` times as likely as each of the `outside` outputs.
 
     Rounded down, so that the ratio of the two likelihoods is never above the odds.
     """
@@ -148,7 +148,7 @@ def keep_threshold(odds: Fraction, inside: int, outside: int) -> int:
 
 
 def first_odds(first: Any, parts: int = 1) -> Fraction:
-    """The odds of each of so many parts of a single report, whose epsilon is `first`."""
+    """The odds of each of `parts` equal parts of a single report with epsilon `first`."""
     epsilon = parse_number(first)
     if epsilon < LEAST_EPSILON:
         raise _unsound("The epsilon of the first report is too small.")
@@ -156,25 +156,25 @@ def first_odds(first: Any, parts: int = 1) -> Fraction:
 
 
 def bits_for(size: int) -> int:
-    """How many bits tell `size` things apart."""
+    """The number of bits that distinguish `size` values."""
     return max(1, (size - 1).bit_length())
 
 
 def _check_sizes(least: int, *sizes: int, most: int = _MOST_SIZE) -> None:
     if any(type(size) is not int or not least <= size <= most for size in sizes):
-        raise _unsound("A size of the task is not a whole number, too small or too large.")
+        raise _unsound("A size in the task is not a whole number, too small or too large.")
 
 
 # ── hashing: public, the same on every device and at the collector ──────────────────────────────────────────────────
 
 
 def fingerprint(value: object) -> int:
-    """64 bits of SHA-256 of the value as text: what sketches hash further."""
+    """64 bits of SHA-256 of the value as text. Sketches hash it further."""
     return int.from_bytes(hashlib.sha256(str(value).encode(errors="replace")).digest()[:8], "big")
 
 
 def mix_bits(word: int) -> int:
-    """A bijection of 64-bit words that looks random (splitmix64); public, so it need not be secret."""
+    """A pseudorandom bijection of 64-bit words (splitmix64). It is public."""
     word = (word + 0x9E3779B97F4A7C15) % WORD
     word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % WORD
     word = (word ^ word >> 27) * 0x94D049BB133111EB % WORD
@@ -188,7 +188,7 @@ def hash_code(code: int, row: int, seed: int) -> int:
 
 
 def bucket(code: int, row: int, seed: int, size: int) -> int:
-    """Which of `size` buckets a code falls into under hash function number `row`."""
+    """The bucket of a code, out of `size`, under hash function number `row`."""
     return hash_code(code, row, seed) * size >> 32
 
 
@@ -196,7 +196,7 @@ def bucket(code: int, row: int, seed: int, size: int) -> int:
 
 
 class Ratio(NamedTuple):
-    """Two likelihoods of one report, over one denominator, and by which factor they may differ."""
+    """Two likelihoods of one report, over the same denominator, and the factor by which they may differ."""
 
     larger: int
     smaller: int
@@ -204,14 +204,14 @@ class Ratio(NamedTuple):
 
 
 def two_level_ratio(keep: int, inside: int, outside: int, odds: Fraction) -> Ratio:
-    """Of an output inside, where `keep` / 2**64 is spread over them, and of one outside."""
+    """The ratio of an inside output to an outside output, where the inside ones have probability `keep` / 2**64."""
     return Ratio(keep * outside, (WORD - keep) * inside, odds)
 
 
 def check_promise(randomizer: Randomizer) -> None:
-    """Every report has a positive chance whatever the value, and no two chances of it differ by more than is promised.
+    """Check that every report is possible for every value, with likelihoods within the promised factor.
 
-    That also holds every threshold strictly between 0 and 2**64, and on the right side of the others.
+    This also checks that every threshold is strictly between 0 and 2**64, and in the right order.
     """
     if not all(0 < smaller <= larger <= odds * smaller for larger, smaller, odds in randomizer.ratios()):
         raise _unsound("The epsilon is too small for so many outputs in 64 bits.")
@@ -219,18 +219,18 @@ def check_promise(randomizer: Randomizer) -> None:
 
 
 class Randomizer:
-    """One protocol with its parameters. Thresholds are over 2**64; the collector's estimators use the same ones."""
+    """One protocol with its parameters. Thresholds are probabilities times 2**64; the collector's estimators use them."""
 
     protocols: ClassVar[tuple[str, ...]] = ()
     code_kind: ClassVar[str] = "numbers"
-    """What a code is: the number of a value, a place on a grid, a text, or anything, where it is only hashed."""
+    """What a code is: the number of a value, a position on a grid, a text, or anything if it is only hashed."""
     bits: int
     size: int = 0
-    """How many values it covers; 0 where there may be any."""
+    """The number of values; 0 if the domain is open."""
     length: int = 0
-    """How many bytes the longest text has; 0 where it takes no texts."""
+    """The bytes of the longest text; 0 if codes are not texts."""
     slot_at: int | None = None
-    """Above how many bits of a report the device's slot stands; None where a report carries none."""
+    """The position of the device's slot in a report: the number of bits below it. None if a report has no slot."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self.spec = spec
@@ -242,38 +242,38 @@ class Randomizer:
         self.prepare(**self.parameters)
 
     prepare: Callable[..., None]
-    """Works out bits and thresholds from the parameters."""
+    """Computes bits and thresholds from the parameters."""
 
     def randomize(self, code: Any, draw: Draw, *, slot: int = 0) -> int:
-        """A report about `code`. `slot` is a public number of this device."""
+        """Draw a report about `code`. `slot` is a public number of this device."""
         raise NotImplementedError
 
     @abstractmethod
     def ratios(self) -> Iterator[Ratio]:
-        """The likelihoods that differ most by the value, as the device's own thresholds make them."""
+        """Yield the likelihoods that differ most between values, computed from the device's thresholds."""
 
     def loss(self, reports: int) -> Fraction:
-        """What so many reports of one epoch cost together, whatever the values were: fresh ones add up."""
+        """The joint loss of `reports` reports of one epoch, for any values: losses of fresh reports add up."""
         return self.epsilon * reports
 
     def max_loss_per_report(self, most: int) -> Fraction:
-        """What a report costs where an epoch's reports, `most` of them or fewer, are dearest."""
+        """The largest loss per report of an epoch with at most `most` reports."""
         return self.loss(1)
 
 
 class TwoRounds(Randomizer):
-    """Keep a permanent answer for an epoch, whatever the value does meanwhile, and randomize it for every report.
+    """Keep a permanent answer for an epoch, even if the value changes, and randomize it again for every report.
 
-    Guarantee: epsilon for all reports of one epoch together and `first` for a single one; `loss` for any number.
+    Guarantee: epsilon for all reports of one epoch together, `first` for a single one, `loss` for any number.
     """
 
     @abstractmethod
     def answer(self, code: Any, draw: Draw, *, slot: int = 0) -> int:
-        """The permanent answer, which the device keeps."""
+        """Draw the permanent answer, which the device stores."""
 
     @abstractmethod
     def repeat(self, answer: int, draw: Draw, *, slot: int = 0) -> int:
-        """A report of it."""
+        """Draw a report of the permanent answer."""
 
     def randomize(self, code: Any, draw: Draw, *, slot: int = 0) -> int:
         return self.repeat(self.answer(code, draw, slot=slot), draw, slot=slot)
@@ -288,7 +288,7 @@ class TwoRounds(Randomizer):
 
 
 class Direct(Randomizer):
-    """Tell the truth with probability e^epsilon / (e^epsilon + size - 1), else another value, each as likely.
+    """Report the true value with probability e^epsilon / (e^epsilon + size - 1), otherwise another one, uniformly.
 
     Guarantee: epsilon-LDP. With two values this is Warner's; `coin` is the lectures' two coin flips, epsilon = ln 3.
     Citation: Warner 1965; Kairouz, Bonawitz, Ramage 2016; Chicago slides, "Randomized Response is Locally-DP".
@@ -301,8 +301,8 @@ class Direct(Randomizer):
         self.size, self.bits = size, bits_for(size)
         self.keep = keep_threshold(self.odds, 1, size - 1)
         if self.spec["protocol"] == "coin":
-            if size != 2 or self.odds < 3:  # the odds are just below e**epsilon: what passes is above ln 3
-                raise _unsound("Coin flips are for two values and cost epsilon ln 3, rounded up.")
+            if size != 2 or self.odds < 3:  # the odds are just below e**epsilon: odds of 3 imply epsilon above ln 3
+                raise _unsound("Coin flips need two values and epsilon ln 3, rounded up.")
             self.keep = 3 * WORD // 4
 
     def ratios(self) -> Iterator[Ratio]:
@@ -316,7 +316,7 @@ class Direct(Randomizer):
 
 
 class Subset(Randomizer):
-    """Report a set of `width` values out of `size`, the true one in it more often than not.
+    """Report a set of `width` values out of `size`, which contains the true one with increased probability.
 
     Guarantee: epsilon-LDP; the least variance of all protocols for every size.
     Citation: Ye, Barg 2018; Wang et al. 2016, "Mutual information optimally local private discrete distribution
@@ -338,7 +338,9 @@ class Subset(Randomizer):
         chosen = {code} if truthful else set()
         others: set[int] = set()
         count = self.width - truthful
-        for last in range(self.size - 1 - count, self.size - 1):  # Floyd: a uniform set of `count` of the others
+        for last in range(
+            self.size - 1 - count, self.size - 1
+        ):  # Floyd's algorithm: a uniform set of `count` other values
             other = draw.below(last + 1)
             others.add(last if other in others else other)
         chosen |= {other + (other >= code) for other in others}
@@ -346,7 +348,7 @@ class Subset(Randomizer):
 
 
 class Field:
-    """The finite field of `order` elements, a prime power: logarithms to a generator, and addition digit by digit."""
+    """The finite field with `order` elements, a prime power: logarithms to a generator, and digit-wise addition."""
 
     def __init__(self, order: int) -> None:
         self.order = order
@@ -362,7 +364,7 @@ class Field:
         for tail in range(1, self.order):
             tops, powers = [self._scaled(tail, top) for top in range(self.prime)], [1]
             while powers[-1] and len(powers) < self.order and (len(powers) == 1 or powers[-1] != 1):
-                top, rest = divmod(powers[-1], self.order // self.prime)  # what goes beyond the degree comes back
+                top, rest = divmod(powers[-1], self.order // self.prime)  # reduce the overflow beyond the degree
                 powers.append(self.add(rest * self.prime, tops[top]))
             if powers.pop() == 1 and len(powers) == self.order - 1:
                 return powers
@@ -393,11 +395,11 @@ class Field:
 
 
 class Projective(Randomizer):
-    """Values are points of a projective space over a finite field; report a point that is orthogonal to one's own.
+    """Values are points of a projective space over a finite field; report a point orthogonal to the value's point.
 
-    Points of the space of `dimension` coordinates are numbered: 0 is (1, 0, ..., 0); 1 + q (order - 1) + b is
-    (1, g^b Q) with Q the point number q of the space one dimension below; order^(dimension - 1) + q is (0, Q).
-    Values take the numbers below order^(dimension - 1).
+    Points of the space with `dimension` coordinates are numbered: 0 is (1, 0, ..., 0); 1 + q (order - 1) + b is
+    (1, g^b Q) with Q the point number q of the space with one dimension less; order^(dimension - 1) + q is (0, Q).
+    Values have the numbers below order^(dimension - 1).
 
     Guarantee: epsilon-LDP: every hyperplane has the same number of points. Optimal variance, log2(points) bits.
     Citation: Feldman, Nelson, Nguyen, Talwar 2022 (arXiv:2203.00194), "Private frequency estimation via projective
@@ -429,7 +431,7 @@ class Projective(Randomizer):
 
     def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         scale, lead = 0, 0
-        if draw.chance(self.keep):  # (y0, P) with y0 = -<x', P>, for any point P one dimension below
+        if draw.chance(self.keep):  # (y0, P) with y0 = -<x', P>, for any point P with one dimension less
             point = draw.below(self.on_plane)
         else:  # (y0, g^scale P) with <x, y> = 1
             vector = draw.below(self.affine)
@@ -460,9 +462,9 @@ class Projective(Randomizer):
 
 
 class Hashing(Randomizer):
-    """Hash the value into few buckets by a function that the collector chose, then report the bucket as `Direct` does.
+    """Hash the value into few buckets by a public hash function, then randomize the bucket as `Direct` does.
 
-    Guarantee: epsilon-LDP for any hash function, as it is chosen without looking at the value.
+    Guarantee: epsilon-LDP for any hash function, since it is chosen independently of the value.
     Citation: Wang, Blocki, Li, Jha 2017 (OLH).
     """
 
@@ -483,7 +485,7 @@ class Hashing(Randomizer):
         yield two_level_ratio(self.keep, 1, self.buckets - 1, self.odds)
 
     def respond(self, truth: int, keep: int, draw: Draw) -> int:
-        """The truth, or another bucket."""
+        """Return the true bucket with probability `keep` / 2**64, otherwise another one."""
         if draw.chance(keep):
             return truth
         other = draw.below(self.buckets - 1)
@@ -496,7 +498,7 @@ class Hashing(Randomizer):
 class HashingTwice(TwoRounds, Hashing):
     """LOLOHA: a permanent answer about the bucket, randomized again for every report.
 
-    Citation: Arcolezi et al. 2023 (arXiv:2210.00262, LOLOHA), where the memory is the bucket's and not the epoch's.
+    Citation: Arcolezi et al. 2023 (arXiv:2210.00262, LOLOHA), which keeps an answer per bucket and not per epoch.
     """
 
     protocols = ("loloha",)
@@ -509,13 +511,13 @@ class HashingTwice(TwoRounds, Hashing):
     def ratios(self) -> Iterator[Ratio]:
         yield from super().ratios()
         others, again = self.buckets - 1, self.keep_again
-        # Of a report, over 2**128 (buckets - 1).
+        # The likelihood of a truthful report, times 2**128 (buckets - 1).
         truthful = self.keep * again * others + (WORD - self.keep) * (WORD - again)
         yield Ratio(truthful * others, WORD**2 * others - truthful, self.first_odds)
         yield two_level_ratio(again, 1, others, Fraction(WORD * others))  # each answer can lead to each report
 
     def _again(self, odds: Fraction) -> int:
-        """How often to repeat the permanent answer, so that one report alone has the given odds."""
+        """The probability, times 2**64, of repeating the permanent answer such that one report has the given odds."""
         needed = odds / (odds + self.buckets - 1)
         truthful = Fraction(self.keep, WORD)
         untruthful = (1 - truthful) / (self.buckets - 1)
@@ -534,9 +536,10 @@ class HashingTwice(TwoRounds, Hashing):
 
 
 class Unary(Randomizer):
-    """One bit a value, the true one's set; every bit is flipped by its own coin.
+    """One bit per value, only the true value's bit set; every bit is flipped independently.
 
-    Guarantee: epsilon-LDP. `sue` flips both kinds of bit alike (basic RAPPOR); `oue` spends all on keeping zeros zero.
+    Guarantee: epsilon-LDP. `sue` flips zeros and ones with the same probability (basic RAPPOR); `oue` spends epsilon
+    only on keeping zeros.
     Citation: Erlingsson, Pihur, Korolova 2014; Wang, Blocki, Li, Jha 2017.
     """
 
@@ -563,7 +566,7 @@ class Unary(Randomizer):
 
 
 class Sketch(Randomizer):
-    """Apple's count mean sketch: a row of a hash table, one coordinate of it set, every coordinate flipped by a coin.
+    """Apple's count mean sketch: a row of a hash table with one coordinate set, every coordinate flipped independently.
 
     `hcms` sends one coordinate of the row's Hadamard transform instead of all coordinates.
 
@@ -580,7 +583,7 @@ class Sketch(Randomizer):
         _check_sizes(0, size)
         self.size, self.rows, self.columns = size, rows, columns
         if columns & columns - 1 or rows & rows - 1:
-            raise _unsound("Rows and columns of a sketch are powers of two.")
+            raise _unsound("Rows and columns of a sketch must be powers of two.")
         self.row_bits, self.column_bits = bits_for(rows), bits_for(columns)
         self.one_bit = self.spec["protocol"] == "hcms"
         self.bits = self.row_bits + (self.column_bits + 1 if self.one_bit else columns)
@@ -594,7 +597,7 @@ class Sketch(Randomizer):
         return self.randomize_row(bucket(code, row, self.seed, self.columns), row, draw)
 
     def randomize_row(self, column: int, row: int, draw: Draw) -> int:
-        """A report from a given row: [row, column, sign] or [row, a bit for each column]."""
+        """Draw a report about a given row: [row, column, sign] or [row, one bit per column]."""
         if self.one_bit:
             picked = draw.below(self.columns)
             minus = bool((picked & column).bit_count() % 2) == draw.chance(self.keep)
@@ -608,7 +611,7 @@ class Sketch(Randomizer):
 class Hadamard(Randomizer):
     """Values belong to blocks; report a column of the value's block in which its row of the Hadamard matrix is +1.
 
-    Guarantee: epsilon-LDP: every value prefers half a block. One block is best for epsilon up to about 1.
+    Guarantee: epsilon-LDP: every value favours half a block. One block is best for epsilon up to about 1.
     Citation: Acharya, Sun, Zhang 2019 (arXiv:1802.04705), "Hadamard response".
     """
 
@@ -619,7 +622,7 @@ class Hadamard(Randomizer):
         _check_sizes(1, blocks * columns, most=_MOST_OUTPUTS)
         self.size, self.blocks, self.columns = size, blocks, columns
         if columns & columns - 1 or blocks * (columns - 1) < size:
-            raise _unsound("A block has a power of two of columns, and one row fewer for values.")
+            raise _unsound("The columns of a block must be a power of two, and the blocks must have a row per value.")
         self.half, self.outputs = columns // 2, blocks * columns
         self.bits = bits_for(self.outputs)
         self.keep = keep_threshold(self.odds, self.half, self.outputs - self.half)
@@ -639,16 +642,16 @@ class Hadamard(Randomizer):
 
     @staticmethod
     def _column(index: int, row: int, parity: int) -> int:
-        """The columns of a given sign in a row, numbered: put in the bit that makes the parity right."""
+        """Return column number `index` of those with a given sign in a row, by inserting the bit that fixes the parity."""
         position = (row & -row).bit_length() - 1
         column = (index >> position << position + 1) | (index & (1 << position) - 1)
         return column | ((column & row).bit_count() % 2 ^ parity) << position
 
 
 class Bloom(TwoRounds):
-    """RAPPOR: a Bloom filter of the value, a permanent lie about each of its bits, and a fresh lie about that.
+    """RAPPOR: a Bloom filter of the value; each bit is randomized permanently, and again for every report.
 
-    Citation: Erlingsson, Pihur, Korolova 2014 (arXiv:1407.6981), where the memory is the value's and not the epoch's.
+    Citation: Erlingsson, Pihur, Korolova 2014 (arXiv:1407.6981), which keeps an answer per value and not per epoch.
     """
 
     protocols = ("rappor",)
@@ -675,7 +678,7 @@ class Bloom(TwoRounds):
         yield Ratio(self.again, WORD - self.again, Fraction(WORD))  # each answer can lead to each report
 
     def filter(self, code: int, cohort: int) -> list[bool]:
-        """The value's bits in a cohort."""
+        """The filter bits of a value in a cohort."""
         marks = {bucket(code, cohort * self.hashes + i, self.seed, self.filter_bits) for i in range(self.hashes)}
         return [position in marks for position in range(self.filter_bits)]
 
@@ -692,14 +695,14 @@ class Bloom(TwoRounds):
         return report
 
     def loss(self, reports: int) -> Fraction:
-        bits = 2 * self.hashes  # in which two filters differ, at most
+        bits = 2 * self.hashes  # the most bits in which two filters differ
         return min(self.epsilon, bits * repeated_loss(self.permanent, self.again, 2, reports))
 
 
 class OneBit(Randomizer):
-    """A number on a grid of `steps`; report one bit whose chance grows evenly with the number.
+    """A number on a grid of `steps`; report one bit whose probability increases linearly with the number.
 
-    Guarantee: epsilon-LDP; the mean of the bits, put back on scale, is unbiased.
+    Guarantee: epsilon-LDP; the rescaled mean of the bits is unbiased.
     Citation: Duchi, Jordan, Wainwright 2013; Ding, Kulkarni, Yekhanin 2017.
     """
 
@@ -713,7 +716,7 @@ class OneBit(Randomizer):
         self.least = math.ceil(WORD / (self.odds + 1))
         self.step = (WORD - 2 * self.least) // steps
         if self.step < 1:
-            raise _unsound("The grid is too fine for so small an epsilon.")
+            raise _unsound("The grid has too many steps for this epsilon.")
 
     def ratios(self) -> Iterator[Ratio]:
         most = self.least + self.steps * self.step
@@ -725,9 +728,9 @@ class OneBit(Randomizer):
 
 
 class Window(Randomizer):
-    """A number on a grid of `steps`; report a place inside a window that starts at the number, or one outside of it.
+    """A number on a grid of `steps`; report a position inside a window that starts at the number, or one outside it.
 
-    Guarantee: epsilon-LDP: every window has the same number of places.
+    Guarantee: epsilon-LDP: every window has the same number of positions.
     Citation: Wang et al. 2019 (arXiv:1907.00782, piecewise); Li et al. 2020 (arXiv:1912.01051, square wave).
     """
 
@@ -752,9 +755,9 @@ class Window(Randomizer):
 
 
 class Hybrid(Randomizer):
-    """By a public coin, either the window or the one bit.
+    """Use the window or the one bit, by a public coin flip.
 
-    Guarantee: epsilon-LDP, as both are and the coin does not look at the number.
+    Guarantee: epsilon-LDP, since both are and the coin is independent of the number.
     Citation: Wang et al. 2019 (arXiv:1907.00782), "Collecting and analyzing multidimensional data with local DP".
     """
 
@@ -779,9 +782,9 @@ class Hybrid(Randomizer):
 
 
 class Prefixes(Randomizer):
-    """Strings too many to list: everyone reports a prefix, its length given by the slot, through local hashing.
+    """Texts that cannot be listed: each person reports a prefix, its length given by the slot, through local hashing.
 
-    Guarantee: epsilon-LDP: one report a person, with all of epsilon.
+    Guarantee: epsilon-LDP: one report per person, with the whole epsilon.
     Citation: Wang, Li, Jha 2019 (arXiv:1708.06674), "Locally differentially private heavy hitter identification".
     """
 
@@ -799,9 +802,9 @@ class Prefixes(Randomizer):
         yield from self.hashing.ratios()
 
     def prefix_code(self, text: bytes, bits: int) -> int:
-        """A fingerprint of the first `bits` bits of a text that is padded with zeros."""
+        """Return a fingerprint of the first `bits` bits of a text padded with zeros."""
         start = int.from_bytes(text.ljust(self.length, b"\0"), "big") >> 8 * self.length - bits
-        # Python may refuse to write a number in 640 decimal digits or more, by the value; any in hexadecimal ones.
+        # Python may refuse to write more than 640 decimal digits, depending on the value; hexadecimal has no limit.
         return fingerprint(f"{bits}:{start}" if bits <= _MOST_DECIMAL_BITS else f"{bits}:{start:x}")
 
     def randomize(self, code: bytes, draw: Draw, *, slot: int = 0) -> int:
@@ -833,7 +836,7 @@ class Puzzle(Randomizer):
         yield from self.sketch.ratios()
 
     def fragment(self, text: bytes, position: int) -> str:
-        """The piece at a place, with 8 bits that tell which word it belongs to."""
+        """Return the piece at a position, with 8 hash bits of the whole word."""
         part = text.ljust(self.length, b"\0")[position * self.piece : (position + 1) * self.piece]
         return f"{position}:{part.hex()}:{hashlib.sha256(text).digest()[0]}"
 
@@ -854,7 +857,7 @@ RANDOMIZERS: dict[str, type[Randomizer]] = {
 }
 
 
-# ── tasks: what is asked, as the collector published it ─────────────────────────────────────────────────────────────
+# ── tasks: specifications as the collector publishes them ───────────────────────────────────────────────────────────
 
 
 def _unsound(problem: str) -> ClientRefused:
@@ -862,7 +865,7 @@ def _unsound(problem: str) -> ClientRefused:
 
 
 def read_spec(task: Any) -> Mapping[str, Any]:
-    """The specification of a task that is given as JSON, as what JSON stands for, or as a `discreet.local.Task`."""
+    """Return the specification of a task that is given as JSON text, as a mapping, or as a `discreet.local.Task`."""
     try:
         return json.loads(task) if isinstance(task, str | bytes) else task if isinstance(task, Mapping) else task.spec
     except (ValueError, AttributeError, RecursionError):
@@ -870,12 +873,12 @@ def read_spec(task: Any) -> Mapping[str, Any]:
 
 
 def canonical_bytes(spec: Mapping[str, Any]) -> bytes:
-    """The specification as bytes: the same for the same task, everywhere."""
+    """Return the specification as canonical bytes: equal for equal tasks."""
     return json.dumps(spec, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def task_digest(spec: Mapping[str, Any]) -> bytes:
-    """16 bytes that name the task in every message."""
+    """Return the 16 bytes that identify the task in every message."""
     return hashlib.sha256(canonical_bytes(spec)).digest()[:16]
 
 
@@ -887,46 +890,46 @@ _NUMBER = re.compile(r"-?[0-9]{1,400}(?:/[0-9]{1,400}|\.[0-9]{1,400})?", re.ASCI
 
 
 def parse_number(text: Any) -> Fraction:
-    """The number that a text of digits stands for: no exponents, whose numbers may fill any memory."""
+    """Parse a number in digits. Exponents are refused, since such numbers can exceed any memory."""
     if not isinstance(text, str) or not _NUMBER.fullmatch(text):
         raise _unsound("A number of the task cannot be read.")
     return Fraction(text)
 
 
 def check_spec(spec: Mapping[str, Any]) -> None:
-    """A specification has its keys and no others, its counts are counts, and its epsilon protects at all."""
+    """Check that a specification has exactly its keys, valid counts, and an epsilon that protects."""
     if not isinstance(spec, Mapping) or set(spec) != SPEC_KEYS:
-        raise _unsound("A task has just the parts that a device knows.")
+        raise _unsound("The task has missing or unknown keys.")
     if type(spec["version"]) is not int or spec["version"] != VERSION:
-        raise _unsound("The task is of another version.")
+        raise _unsound("The task has another format version.")
     if type(spec["name"]) is not str or not 0 < len(spec["name"]) <= LONGEST_NAME:
-        raise _unsound(f"The name of a task has 1 to {LONGEST_NAME} letters.")
+        raise _unsound(f"The name of a task must have 1 to {LONGEST_NAME} characters.")
     caps = spec["caps"]
     if not isinstance(caps, Mapping) or set(caps) != {"per_epoch", "lifetime"}:
-        raise _unsound("A task has a cap per epoch and one for a lifetime.")
+        raise _unsound("A task must have a cap per epoch and a lifetime cap.")
     counts = [(1, caps["per_epoch"]), (1, caps["lifetime"]), (1, spec["min_batch"]), (0, spec["epoch_seconds"])]
     if any(type(count) is not int or not least <= count <= _MOST_COUNTED for least, count in counts):
-        raise _unsound(f"The caps of a task are whole numbers, at most {_MOST_COUNTED:,}.")
+        raise _unsound(f"The caps of a task must be whole numbers, at most {_MOST_COUNTED:,}.")
     if type(spec["memoize"]) is not bool or type(spec["assigned"]) is not bool:
-        raise _unsound("A rule of the task is neither true nor false.")
+        raise _unsound("`memoize` and `assigned` must be true or false.")
     if type(spec["seed"]) is not int or not 0 <= spec["seed"] < WORD:
-        raise _unsound("The seed of a task is a whole number of 64 bits.")
+        raise _unsound("The seed of a task must be a whole number of 64 bits.")
     if not LEAST_EPSILON <= parse_number(spec["epsilon"]) <= _MOST_EPSILON:
-        raise _unsound(f"A task needs an epsilon of at least 1/{1 / LEAST_EPSILON}, and one that protects at all.")
+        raise _unsound(f"A task needs an epsilon of at least 1/{1 / LEAST_EPSILON} and at most {_MOST_EPSILON}.")
 
 
 def check_parameters(kind: type[Randomizer], parameters: Mapping[str, Any]) -> None:
-    """A task names the parameters of its protocol and no others: what is not used would only mislead."""
+    """Check that a task has no unknown parameters: unused parameters would mislead its readers."""
     known = set(inspect.signature(kind.prepare).parameters) - {"self"}
-    if unknown := set(parameters) - known:  # what is missing, Python says when it is called
+    if unknown := set(parameters) - known:  # Python reports missing ones at the call
         raise _unsound(f"The protocol has no parameter {min(unknown)!r}.")
 
 
 def build_randomizer(spec: Mapping[str, Any]) -> Randomizer:
-    """The randomizer that a specification asks for, or a refusal."""
+    """Return the randomizer of a specification, or refuse the specification."""
     try:
         check_spec(spec)
-        canonical_bytes(spec)  # it can be named
+        canonical_bytes(spec)  # refuses what cannot be hashed
         kind = RANDOMIZERS[spec["protocol"]]
         check_parameters(kind, spec["parameters"])
         randomizer = kind(spec)
@@ -941,7 +944,7 @@ def build_randomizer(spec: Mapping[str, Any]) -> Randomizer:
 
 
 def check_domain(domain: Mapping[str, Any]) -> None:
-    """The domain is a list of different values, the numbers below one, bounds, texts of a length, or open."""
+    """Check that the domain is a list of distinct values, a range, bounds, texts of a length, or open."""
     if set(domain) not in ({"values"}, {"range"}, {"open"}, {"lower", "upper"}, {"length"}):
         raise _unsound("The domain cannot be read.")
     values = domain.get("values", ("", 0))
@@ -952,13 +955,13 @@ def check_domain(domain: Mapping[str, Any]) -> None:
         or any(type(value) not in (str, int) for value in values)
         or len(set(map(str, values))) < len(values)
     ):
-        raise _unsound("The values of a task are different texts or integers.")
+        raise _unsound("The values of a task must be distinct texts or integers.")
     if "lower" in domain and not parse_number(domain["lower"]) < parse_number(domain["upper"]):
-        raise _unsound("The lower bound of a task is below its upper bound.")
+        raise _unsound("The lower bound of a task must be below its upper bound.")
 
 
 def check_fit(randomizer: Randomizer, domain: Mapping[str, Any]) -> None:
-    """The randomizer covers just the values of the domain: with fewer, or more, some reports would give one away."""
+    """Check that the randomizer has exactly the values of the domain: otherwise some reports would reveal a value."""
     numbers = domain["range"] if "range" in domain else len(domain.get("values", ()))
     fits = {
         "numbers": numbers == randomizer.size,
@@ -971,20 +974,20 @@ def check_fit(randomizer: Randomizer, domain: Mapping[str, Any]) -> None:
 
 
 def epoch_loss(randomizer: Randomizer, reports: int) -> Fraction:
-    """What so many reports of one epoch cost together: where one is repeated, no more than that one."""
+    """The joint loss of `reports` reports of one epoch. With `memoize`, repeated reports cost nothing more."""
     return randomizer.loss(min(reports, 1) if randomizer.spec["memoize"] else reports)
 
 
 def lifetime_loss(randomizer: Randomizer, *, lifetime: int, per_epoch: int) -> Fraction:
-    """What a device gives away at most, for any two histories of values, if it makes all reports that a task allows."""
+    """The most that a device loses, for any two histories of values, with all reports that a task allows."""
     most = min(lifetime, per_epoch)
-    if not randomizer.spec["epoch_seconds"]:  # one epoch, for ever
+    if not randomizer.spec["epoch_seconds"]:  # a single epoch that never ends
         return epoch_loss(randomizer, most)
     return lifetime * (randomizer.loss(1) if randomizer.spec["memoize"] else randomizer.max_loss_per_report(most))
 
 
 def build_coder(spec: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """From a value to what the randomizer takes: its number, its fingerprint, its place on the grid, or its bytes."""
+    """Return the function from values to codes: a number, a fingerprint, a position on the grid, or bytes."""
     domain = spec["domain"]
     if "lower" in domain:
         return _grid_coder(domain, int(spec["parameters"]["steps"]))
@@ -999,7 +1002,7 @@ def build_coder(spec: Mapping[str, Any]) -> Callable[[Any], Any]:
         given = plain(value)
         if known is not None:
             code = known.get(given)
-        else:  # a text is not looked for in a range, which would take as long as the range
+        else:  # searching a text in a range would take time proportional to the range
             code = given if isinstance(given, int) and 0 <= given < len(values) else None
         if code is None:
             raise _outside("This is not one of the task's values.")
@@ -1013,13 +1016,13 @@ def _outside(problem: str) -> ClientRefused:
 
 
 def plain(value: Any) -> str | int | None:
-    """The value as a plain text or whole number of bounded length; None for anything else, whatever it does when asked.
+    """Return the value as a plain text or whole number of bounded length; None for anything else.
 
-    So neither an error nor the time that a coder takes depends on more than that.
+    Errors of unusual objects are suppressed, so neither the errors nor the time of a coder depend on them.
     """
     try:
         given = str.__str__(value) if isinstance(value, str) else operator.index(value)
-    except Exception:  # noqa: BLE001  odd objects raise what they like
+    except Exception:  # noqa: BLE001  unusual objects may raise anything
         return None
     if isinstance(value, bool) or (
         len(given) > _LONGEST_TEXT if isinstance(given, str) else given.bit_length() > _LONGEST_NUMBER
@@ -1031,7 +1034,7 @@ def plain(value: Any) -> str | int | None:
 def _open_coder(value: Any) -> int:
     given = str(value) if type(value) is float else plain(value)
     if given is None:
-        raise _outside("The value is no text and no whole number, or too long.")
+        raise _outside("The value is not a text or whole number, or it is too long.")
     return fingerprint(given)
 
 
@@ -1041,7 +1044,7 @@ def _grid_coder(domain: Mapping[str, str], steps: int) -> Callable[[Any], int]:
     def code_of(value: Any) -> int:
         try:
             inside = Fraction(min(max(_short_number(value), lower), upper))
-        except Exception:  # noqa: BLE001  a text, not a number, nothing: odd objects raise what they like
+        except Exception:  # noqa: BLE001  unusual objects may raise anything
             raise _outside("The value is not a number.") from None
         return math.floor((inside - lower) / (upper - lower) * steps + Fraction(1, 2))
 
@@ -1049,7 +1052,7 @@ def _grid_coder(domain: Mapping[str, str], steps: int) -> Callable[[Any], int]:
 
 
 def _short_number(value: Any) -> Fraction | float:
-    """A number of few digits: one that is longer is infinite, or becomes the nearest double."""
+    """Return a number with few digits. A longer one becomes the nearest double, or infinite."""
     if isinstance(value, bool | str | bytes | bytearray):
         raise TypeError
     if isinstance(value, Decimal):
@@ -1077,9 +1080,9 @@ def _text_coder(length: int) -> Callable[[Any], bytes]:
 
 
 def substitute_value(spec: Mapping[str, Any], draw: Draw) -> Any:
-    """A value of the task, drawn without looking at the person's: it is reported where theirs is outside of the task.
+    """Draw a value of the task, independent of the person's. It is reported if the person's value is outside the domain.
 
-    Its report is a mixture of the reports of the task's values, so nobody can tell it from them by more than epsilon.
+    Its report is a mixture of reports about the task's values, so it differs from each of them by at most epsilon.
     """
     domain = spec["domain"]
     if "lower" in domain:
@@ -1099,67 +1102,67 @@ def substitute_value(spec: Mapping[str, Any], draw: Draw) -> Any:
 
 
 def build_message(digest: bytes, sender: bytes, payload: bytes, *, count: int, message_id: bytes) -> bytes:
-    """Version, task, message, sender, number of reports, payload, checksum."""
+    """Build a message: version, task, message id, sender, number of reports, payload, checksum."""
     body = bytes([VERSION]) + digest + message_id + sender + count.to_bytes(4, "big") + payload
     return body + zlib.crc32(body).to_bytes(4, "big")
 
 
 def pack(report: int, bits: int) -> bytes:
-    """One report, its bits from the left, the last byte filled with zeros."""
+    """Pack one report into bytes, its bits from the left, padded with zeros."""
     return (report << -bits % 8).to_bytes(-(-bits // 8), "big")
 
 
-# ── the device's store: counted under a lock, on disk before anything leaves ────────────────────────────────────────
+# ── the device's store: locked during changes, on disk before a message is returned ─────────────────────────────────
 
 
 class Store:
-    """What a device remembers, here in memory: what was given away, kept answers, what waits to be sent.
+    """What a device stores, here in memory: losses, permanent answers and messages to be sent.
 
-    To keep it elsewhere, change `changing` so that what it yields is read, changed and kept by one client at a time.
+    To store it elsewhere, override `transaction` so that only one client at a time reads, changes and writes the state.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._book: dict[str, Any] = {"version": _STORE_VERSION, "tasks": {}}
+        self._state: dict[str, Any] = {"version": _STORE_VERSION, "tasks": {}}
 
     def read(self) -> dict[str, Any]:
-        """The book as it stands."""
-        return self._book
+        """Return the current state."""
+        return self._state
 
-    def write(self, book: Mapping[str, Any]) -> None:
-        """Keep the book as it is now, while it is being changed."""
-        self._book = copy.deepcopy(dict(book))
+    def write(self, state: Mapping[str, Any]) -> None:
+        """Write the state, inside a transaction."""
+        self._state = copy.deepcopy(dict(state))
 
     @contextmanager
     def transaction(self) -> Iterator[dict[str, Any]]:
-        """The book, for one client alone; what was done to it is kept unless it fails."""
+        """Yield the state to one client at a time, and write the changes unless there is an exception."""
         with self._lock:
-            book = copy.deepcopy(self._book)
-            yield book
-            self.write(book)
+            state = copy.deepcopy(self._state)
+            yield state
+            self.write(state)
 
 
 class FileStore(Store):
-    """The same in a file, which several processes may share: each reads, checks and writes it under a lock.
+    """A store in a file that several processes may share: each reads, checks and writes it under a lock.
 
-    The lock is on a file beside it, as the store itself is replaced: whoever reads sees the old or the new, never half.
+    The lock is on a separate file, because each write replaces the store: a reader sees the old or the new state.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__()
-        self._path = Path(path).resolve()  # one store, by whatever name it is called and wherever the process goes
+        self._path = Path(path).resolve()  # the same store for every spelling and working directory
         if not self._path.exists():
             with self._locked():
                 if not self._path.exists():
-                    self.write(self._book)
+                    self.write(self._state)
         self.read()
 
     @contextmanager
     def transaction(self) -> Iterator[dict[str, Any]]:
         with self._locked():
-            book = self.read()
-            yield book
-            self.write(book)
+            state = self.read()
+            yield state
+            self.write(state)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -1169,48 +1172,48 @@ class FileStore(Store):
         except OSError:
             raise ClientRefused(
                 "bad-store",
-                "This device cannot write down what it gives away, so it gives nothing.",
-                "See whether the disk is full or the folder read-only, and report again.",
+                "This device cannot write its store, so it does not report.",
+                "Check that the disk is not full and the folder is writable, and report again.",
             ) from None
 
     def read(self) -> dict[str, Any]:
         try:
             with self._path.open(encoding="utf-8") as file:
-                # By a second name the store before a report would stay; one that was replaced while it was opened has none any more.
+                # Under a second name an old state could survive. Zero links: the file was replaced after it was opened.
                 is_one = os.fstat(file.fileno()).st_nlink <= 1
-                book: dict[str, Any] = json.load(file)
-            if is_one and book["version"] == _STORE_VERSION:
-                return book
+                state: dict[str, Any] = json.load(file)
+            if is_one and state["version"] == _STORE_VERSION:
+                return state
         except FileNotFoundError:
             raise ClientRefused(
                 "bad-store",
-                "The store of this device is gone, and with it what it gave away.",
-                "Bring it back to where it was; it is not begun anew while it is in use.",
+                "The store of this device is gone, and with it the count of its losses.",
+                "Restore the file. A running client does not create a new one.",
             ) from None
         except (ValueError, KeyError, TypeError):
             pass
         raise ClientRefused(
             "bad-store",
-            "This is no store of this client, or one with a second name (a hard link), so what it gave away is not sure.",
-            "Bring the store back from where it was kept, under one name.",
+            "This file is not a store of this client, or it has a second name (a hard link), so its losses are unknown.",
+            "Restore the store from a backup, under one name.",
         )
 
-    def write(self, book: Mapping[str, Any]) -> None:
+    def write(self, state: Mapping[str, Any]) -> None:
         with _open_private(self._path, ".new", "w") as file:
-            json.dump(book, file)
+            json.dump(state, file)
             file.flush()
             os.fsync(file.fileno())
         self._path.with_name(self._path.name + ".new").replace(self._path)
         if sys.platform != "win32":
             folder = os.open(self._path.parent, os.O_RDONLY)
             try:
-                os.fsync(folder)  # the new name is on disk, too
+                os.fsync(folder)  # the rename must be on disk, too
             finally:
                 os.close(folder)
 
 
 def _open_private(path: Path, suffix: str, mode: str) -> IO[str]:
-    """A file beside the store that nobody else can read."""
+    """Open a file beside the store that only its owner can read."""
 
     def opener(name: str, flags: int) -> int:
         return os.open(name, flags, 0o600)
@@ -1220,7 +1223,7 @@ def _open_private(path: Path, suffix: str, mode: str) -> IO[str]:
 
 @contextmanager
 def _exclusive(lock: IO[str]) -> Iterator[None]:
-    """While no other process has the lock; the system takes it from one that dies."""
+    """Hold an exclusive lock; the operating system releases it if the process dies."""
     if sys.platform == "win32":
         lock.seek(0)
         msvcrt.locking(lock.fileno(), msvcrt.LK_LOCK, 1)
@@ -1238,12 +1241,12 @@ def _exclusive(lock: IO[str]) -> Iterator[None]:
 
 
 class Client:
-    """One person's device and one task: it randomizes, counts what was given away, and keeps what is not sent yet.
+    """One person's device and one task: it randomizes, counts losses, and stores messages that are not yet sent.
 
     `store` is a file that outlives the process and is shared by all tasks of the device; without one, caps hold as
-    long as the object lives. `budget` is the epsilon that the device's owner gives away at most, to all tasks of the
-    store together; no task can raise it. `slot` is the ticket with a number that the collector handed out, where the task
-    says so; else the device draws a number for every report, or every epoch where it remembers its answer.
+    long as the object lives. `budget` is the most epsilon that the device's owner gives away to all tasks of the store
+    together; no task can raise it. `slot` is the ticket issued by the collector, for tasks that assign numbers;
+    otherwise the device draws a number for every report, or for every epoch if it keeps a permanent answer.
     """
 
     def __init__(
@@ -1267,12 +1270,12 @@ class Client:
 
     @property
     def reports(self) -> int:
-        """How many reports this device ever made for this task, sent or waiting to be."""
+        """The number of reports this device has made for this task, sent or not."""
         return int(self._account()["reports"])
 
     @property
     def spent(self) -> float:
-        """What all reports for this task so far cost together, at most, whatever the values were."""
+        """An upper bound on the joint loss of all reports for this task so far, for any values."""
         return _float_above(Fraction(self._account()["spent"]))
 
     @property
@@ -1281,7 +1284,7 @@ class Client:
         return _float_above(_spent_in_all(self._store.read()))
 
     def covers(self, value: Any) -> bool:
-        """Whether the value is one of the task's. For whoever holds the device: what leaves it does not tell."""
+        """Whether the value is one of the task's. This is for the device's owner; messages do not reveal it."""
         try:
             self._code_of(value)
         except ClientRefused:
@@ -1289,7 +1292,7 @@ class Client:
         return True
 
     def explain(self) -> str:
-        """What is asked of this device and what it will give away, to be read before the first report."""
+        """Describe what the task asks and what the device will give away, to be read before the first report."""
         caps, one = self.spec["caps"], format_loss(self.randomizer.loss(1))
         together = format_loss(lifetime_loss(self.randomizer, **caps))
         made = f"{self.reports:,} made, ε {format_loss(self.spent)} given away"
@@ -1301,22 +1304,22 @@ class Client:
         )
 
     def report(self, value: Any) -> bytes:
-        """The message that leaves the device: counted and kept until it is acknowledged, before it is returned.
+        """Return a message, which is counted and stored before it is returned.
 
-        A value outside of the task is reported as one of the task's, drawn at random: silence would tell it. A message
-        counts when it is made, sent or not; sending it again costs nothing.
+        For a value outside the domain, a random value of the domain is reported: no report would reveal it. A message is
+        counted when it is made, sent or not; sending it again costs nothing. `acknowledge` deletes it.
         """
         given = substitute_value(self.spec, self._draw)
         code = self._code_of(value if self.covers(value) else given)
         number = int(self._clock() // self.spec["epoch_seconds"]) if self.spec["epoch_seconds"] else 0
-        with self._store.transaction() as book:
-            account = _account_in(book, self.digest)
+        with self._store.transaction() as state:
+            account = _account_in(state, self.digest)
             epoch = _epoch_in(account, number)
-            self._count(book, account, epoch)
-            self._store.write(book)  # counted whatever happens next: whether it was drawn must not cost nothing
+            self._count(state, account, epoch)
+            self._store.write(state)  # charge first: a crash after the draw must not be free
             try:
                 report = self._randomized(epoch, code)
-            except Exception:  # noqa: BLE001  whatever a value brings about, a message leaves: silence would tell it
+            except Exception:  # noqa: BLE001  no report would reveal the value
                 report = self._randomized(epoch, self._code_of(given))
             payload = pack(report, self.randomizer.bits)
             sender = self._ticket[1] if self._ticket is not None else bytes.fromhex(epoch["sender"])
@@ -1325,19 +1328,19 @@ class Client:
         return message
 
     def pending(self) -> list[bytes]:
-        """The messages of this task that nobody has acknowledged yet, the oldest first."""
+        """Return the messages of this task that are not acknowledged yet, the oldest first."""
         return [bytes.fromhex(message) for message in self._account()["pending"]]
 
     def acknowledge(self, message: bytes) -> None:
-        """The collector has the message, or will never take it: forget it. It stays counted."""
-        with self._store.transaction() as book:
-            account = _account_in(book, self.digest)
+        """Delete a message that the collector has received or will never accept. It stays counted."""
+        with self._store.transaction() as state:
+            account = _account_in(state, self.digest)
             account["pending"] = [kept for kept in account["pending"] if kept != message.hex()]
 
     def send(self, deliver: Callable[[bytes], bool]) -> int:
-        """Hand every waiting message to `deliver`, byte by byte as it was made; how many still wait.
+        """Pass each waiting message to `deliver`, unchanged, and return how many still wait.
 
-        `deliver` says True where the collector has it; where it says False or fails, the message is kept for later.
+        `deliver` returns True if the collector has the message; if it returns False or raises, the message stays.
         """
         for message in self.pending():
             if deliver(message):
@@ -1347,25 +1350,29 @@ class Client:
     def _account(self) -> dict[str, Any]:
         return _account_in(self._store.read(), self.digest)
 
-    def _count(self, book: Mapping[str, Any], account: dict[str, Any], epoch: dict[str, Any]) -> None:
+    def _count(self, state: Mapping[str, Any], account: dict[str, Any], epoch: dict[str, Any]) -> None:
         caps = self.spec["caps"]
         if account["reports"] >= caps["lifetime"]:
-            raise ClientRefused("cap-reached", "This device has given all it will ever give.", "Ask somebody else.")
+            raise ClientRefused(
+                "cap-reached", "This device has reached the task's lifetime cap.", "Use another device."
+            )
         if epoch["reports"] >= caps["per_epoch"]:
-            raise ClientRefused("cap-reached", "This device has given all it gives in one epoch.", "Wait for the next.")
-        before = epoch["of_answer"] if epoch["answer"] is not None else 0  # an answer that was lost is paid anew
+            raise ClientRefused(
+                "cap-reached", "This device has reached the task's cap for one epoch.", "Wait for the next epoch."
+            )
+        before = epoch["of_answer"] if epoch["answer"] is not None else 0  # a lost answer is charged again
         cost = epoch_loss(self.randomizer, before + 1) - epoch_loss(self.randomizer, before)
-        if _spent_in_all(book) + cost > self.budget:
+        if _spent_in_all(state) + cost > self.budget:
             raise ClientRefused(
                 "budget-spent",
-                f"This device gives away at most ε {format_loss(self.budget)} in all, and this report would go beyond.",
-                "Ask somebody else; only the device's owner may raise its budget.",
+                f"This device gives away at most ε {format_loss(self.budget)} in all, and this report would exceed it.",
+                "Use another device. Only the device's owner may raise its budget.",
             )
         account.update(reports=account["reports"] + 1, spent=str(Fraction(account["spent"]) + cost))
         epoch.update(reports=epoch["reports"] + 1, of_answer=before + 1)
 
     def _randomized(self, epoch: dict[str, Any], code: Any) -> int:
-        """A fresh report; or, where the task remembers, one made from the answer that is kept for this epoch."""
+        """Draw a fresh report, or one from the permanent answer of this epoch, if the task uses one."""
         two_rounds = self.randomizer if isinstance(self.randomizer, TwoRounds) and not self.spec["memoize"] else None
         if two_rounds is None and not self.spec["memoize"]:
             return self.randomizer.randomize(code, self._draw, slot=self._slot())
@@ -1377,26 +1384,26 @@ class Client:
         return two_rounds.repeat(answer, self._draw, slot=epoch["slot"]) if two_rounds else answer
 
     def _slot(self) -> int:
-        """The number that was assigned; or one drawn for this report, or this epoch's answer: it links nothing else."""
+        """Return the assigned number, or draw one, which links no other report or epoch."""
         return self._ticket[0] if self._ticket is not None else secrets.randbelow(1 << 32)
 
 
-def _account_in(book: dict[str, Any], digest: bytes) -> dict[str, Any]:
-    """What a task has had: reports, epsilon, its last epochs and the first that is not forgotten, the outbox."""
+def _account_in(state: dict[str, Any], digest: bytes) -> dict[str, Any]:
+    """Return the state of a task: reports, epsilon, its last epochs, the first one not deleted, and pending messages."""
     fresh = {"reports": 0, "spent": "0", "epochs": {}, "first_epoch": 0, "pending": []}
-    account: dict[str, Any] = book["tasks"].setdefault(digest.hex(), fresh)
+    account: dict[str, Any] = state["tasks"].setdefault(digest.hex(), fresh)
     return account
 
 
 def _epoch_in(account: dict[str, Any], number: int) -> dict[str, Any]:
-    """What an epoch has had: reports, its pseudonym, the kept answer with its slot and how often it was reported.
+    """Return the state of an epoch: reports, pseudonym, permanent answer with its slot, and its number of reports.
 
-    Each of the last epochs has a count of its own, in whichever order the clock shows them, so that a clock that was
-    wrong once silences nobody; an epoch that was forgotten, or that lies before one, is over.
+    Each of the last epochs has its own count, in any order of the clock, so a clock that was wrong once does not stop
+    the device. Epochs before the oldest stored one are over.
     """
     epochs: dict[str, dict[str, Any]] = account["epochs"]
     if number < account["first_epoch"]:
-        raise ClientRefused("cap-reached", "This epoch is over for this device.", "See whether its clock is right.")
+        raise ClientRefused("cap-reached", "This epoch is over for this device.", "Check the clock of the device.")
     fresh = {"reports": 0, "sender": secrets.token_hex(16), "slot": 0, "answer": None, "of_answer": 0}
     epoch = epochs.setdefault(str(number), fresh)
     while len(epochs) > _EPOCHS_KEPT:
@@ -1407,38 +1414,38 @@ def _epoch_in(account: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def parse_ticket(given: object) -> tuple[int, bytes]:
-    """The number that a collector handed to this device, and the mark that shows it: the sender of its messages."""
+    """Parse a ticket: the number assigned to this device, and its mark, which is the sender of its messages."""
     if not isinstance(given, str) or not re.fullmatch("[0-9a-f]{40}", given):
         raise ClientRefused(
             "bad-slot",
-            "The collector of this task hands each device a number on a ticket.",
-            "Ask for one (POST /v1/tasks/ID/slots, or collector.assign()), and give it as slot.",
+            "Devices of this task need a ticket from the collector.",
+            "Request one (POST /v1/tasks/ID/slots, or collector.assign()), and give it as slot.",
         )
     return int(given[:8], 16), bytes.fromhex(given[8:])
 
 
 def parse_budget(given: float | str | Fraction) -> Fraction:
-    """What the device's owner gives away at most."""
+    """Parse the budget of a device."""
     try:
         return parse_number(given) if isinstance(given, str) else Fraction(str(given))
     except (ValueError, ZeroDivisionError):
-        raise ClientRefused("bad-budget", "The budget of a device is a number.", "Give one, such as 5.") from None
+        raise ClientRefused("bad-budget", "The budget of a device must be a number.", "Give one, such as 5.") from None
 
 
 def shown(text: str) -> str:
-    """A text as it may be printed: what would move the cursor, hide or reorder letters is escaped."""
+    """Return a text that is safe to print: characters that move the cursor, hide or reorder letters are escaped."""
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
 def format_loss(loss: Fraction | float) -> str:
-    """A loss in six digits, rounded up: no device gives away more than it says."""
+    """Format a loss with six digits, rounded up, so that a device never understates it."""
     exact = Fraction(loss)
     with localcontext(prec=6, rounding=ROUND_CEILING):
         return f"{float(Decimal(exact.numerator) / Decimal(exact.denominator)):g}"
 
 
-def _spent_in_all(book: Mapping[str, Any]) -> Fraction:
-    return sum((Fraction(account["spent"]) for account in book["tasks"].values()), Fraction(0))
+def _spent_in_all(state: Mapping[str, Any]) -> Fraction:
+    return sum((Fraction(account["spent"]) for account in state["tasks"].values()), Fraction(0))
 
 
 def _float_above(number: Fraction) -> float:

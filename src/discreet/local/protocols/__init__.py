@@ -1,4 +1,4 @@
-"""The vectorised twins of the randomizers, one family a file."""
+"""Vectorised randomizers with their estimators, one family per module."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from discreet.local.protocols.square_wave import window_protocol
 from discreet.local.protocols.subset import SubsetSelection
 from discreet.local.protocols.unary import UnaryEncoding
 
-_TWINS: dict[type[client.Randomizer], Callable[[Any], Protocol[Any]]] = {
+_PROTOCOLS: dict[type[client.Randomizer], Callable[[Any], Protocol[Any]]] = {
     client.Direct: DirectResponse,
     client.Subset: SubsetSelection,
     client.Projective: ProjectiveResponse,
@@ -39,5 +39,5 @@ _TWINS: dict[type[client.Randomizer], Callable[[Any], Protocol[Any]]] = {
 
 
 def protocol_for(randomizer: client.Randomizer) -> Protocol[Any]:
-    """The protocol that does for many people what a randomizer does for one."""
-    return _TWINS[type(randomizer)](randomizer)
+    """Return the vectorised protocol of a randomizer."""
+    return _PROTOCOLS[type(randomizer)](randomizer)

@@ -1,4 +1,4 @@
-"""Reports as bits: from the left, as words where they fit, as rows of bytes where they do not."""
+"""Reports as bits, from the left: as words if they fit, otherwise as rows of bytes."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from discreet.local.protocols.draws import Flags
 from discreet.local.protocols.protocol import Reports
 
 _CELLS = 1 << 18
-"""How many bits are handled at once, one byte each: few enough to stay in the cache."""
+"""Number of bits processed at once, one byte each: few enough to stay in the CPU cache."""
 
 
 def people_at_once(bits: int) -> int:
-    """How many reports of so many bits to handle together."""
+    """Return how many reports of `bits` bits to process together."""
     return max(1, min(_CELLS // bits, 1 << 15))
 
 
 def packed_reports(flags: Flags) -> Reports:
-    """One report a row of flags: a word if 63 bits are enough, else bytes, the last one filled with zeros."""
+    """Pack each row of flags into a report: a word if 63 bits are enough, otherwise bytes, padded with zeros."""
     rows = np.packbits(flags, axis=1)
     return rows if flags.shape[1] > 63 else _words(rows, flags.shape[1])
 
 
 def unpacked_reports(reports: Reports, bits: int) -> NDArray[np.uint8]:
-    """The bits of each report, a byte each."""
+    """Return the bits of each report, one byte per bit."""
     rows = reports if bits > 63 else _rows(reports, bits)
     return np.unpackbits(rows.astype(np.uint8, copy=False), axis=1, count=bits)
 
 
 def ones_each(reports: Reports, bits: int) -> NDArray[np.int64]:
-    """How many reports have each bit set."""
+    """Count for each bit how many reports have it set."""
     ones = np.zeros(bits, np.int64)
     step = people_at_once(bits)
     for start in range(0, len(reports), step):
@@ -39,7 +39,7 @@ def ones_each(reports: Reports, bits: int) -> NDArray[np.int64]:
 
 
 def no_stray_bits(reports: Reports, bits: int) -> Flags:
-    """Which reports have nothing set beyond their bits."""
+    """Return which reports have no bit set beyond their length."""
     if bits <= 63:
         return np.asarray(reports < np.uint64(1 << bits))
     stray = np.uint8((1 << -bits % 8) - 1)
@@ -47,7 +47,7 @@ def no_stray_bits(reports: Reports, bits: int) -> Flags:
 
 
 def no_reports(bits: int, count: int) -> Reports:
-    """Room for `count` reports."""
+    """Return an uninitialised array for `count` reports."""
     return np.empty((count, -(-bits // 8)), np.uint8) if bits > 63 else np.empty(count, np.uint64)
 
 

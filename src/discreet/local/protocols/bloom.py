@@ -1,9 +1,8 @@
-"""RAPPOR for many people: Bloom filters with two lies, undone by least squares over the candidates.
+"""RAPPOR for many people: Bloom filters with two rounds of randomization, decoded by least squares over the candidates.
 
-A person of cohort j with value x sends the bits of x's filter in j, each kept with the same chance. Of those bits, put
-back on scale, the mean over cohorts is X n / cohorts with X the filters of all candidates, one column each; so
-cohorts * (pseudo-inverse of X) is an unbiased estimator of n, as long as X has as many independent columns as
-candidates.
+A person in cohort j with value x sends the bits of x's filter in j, each unchanged with the same probability. After
+rescaling, the expected sum of these bits is X n / cohorts, where X has one column per candidate, its filters. So
+cohorts * (pseudo-inverse of X) is an unbiased estimator of n if the columns of X are linearly independent.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from discreet.local.protocols.hashing import bucket
 from discreet.local.protocols.protocol import Floats, Protocol, Reports, Tally, chance_of
 
 MOST_CANDIDATES = 4096
-"""Above this the regression takes minutes and gigabytes."""
+"""With more candidates the regression takes minutes and gigabytes."""
 
 
 def rappor_shape(size: int) -> tuple[int, int, int]:
-    """Filter bits, hashes and cohorts for `size` candidates, in a report of at most 63 bits.
+    """Return filter bits, hashes and cohorts for `size` candidates, for a report of at most 63 bits.
 
-    One hash is best: epsilon is shared by all bits in which two filters differ, twice as many as there are hashes.
-    There are about eight times as many equations as candidates, four times above a thousand: the noise of least squares
-    grows as 1 / (1 - candidates / equations).
+    One hash is best: all bits in which two filters differ, twice the number of hashes, share epsilon. There are about
+    eight times as many equations as candidates, four times above a thousand, since the noise of least squares grows
+    as 1 / (1 - candidates / equations).
     """
     filter_bits = 32 if size <= 256 else 52
     equations = (8 if size <= 1024 else 4) * size
@@ -38,7 +37,7 @@ def rappor_shape(size: int) -> tuple[int, int, int]:
 
 
 class BloomFilter(Protocol[Bloom]):
-    """A tally is the reports of each cohort, then the ones of each bit of each cohort."""
+    """A tally has the number of reports of each cohort, then the number of ones for each bit of each cohort."""
 
     def __init__(self, randomizer: Bloom) -> None:
         super().__init__(randomizer)
@@ -46,12 +45,12 @@ class BloomFilter(Protocol[Bloom]):
 
     @property
     def kept(self) -> Fraction:
-        """The chance that a bit of a filter arrives as it is: told twice or lied about twice."""
+        """The probability that a bit of a filter arrives unchanged: kept in both rounds or flipped in both."""
         once, again = chance_of(self.randomizer.permanent), chance_of(self.randomizer.again)
         return once * again + (1 - once) * (1 - again)
 
     def encode(self, codes: Codes, draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
-        """One report a person, so that both lies are fresh."""
+        """Return one report per person, with both rounds drawn fresh."""
         r = self.randomizer
         reports, step = no_reports(r.bits, codes.size), people_at_once(r.bits)
         for start in range(0, codes.size, step):
@@ -70,7 +69,7 @@ class BloomFilter(Protocol[Bloom]):
         return packed_reports(flags)
 
     def filters(self, codes: Codes, cohorts: NDArray[np.int64]) -> Flags:
-        """Each code's bits in its cohort."""
+        """Return the filter bits of each code in its cohort."""
         r = self.randomizer
         bits = np.zeros((codes.size, r.filter_bits), np.bool_)
         for i in range(r.hashes):
@@ -101,22 +100,22 @@ class BloomFilter(Protocol[Bloom]):
         return np.concatenate([people, ones])
 
     def estimate(self, tally: Tally, reports: int, codes: Codes) -> Floats:
-        """Least squares over `codes`, which must hold every value that people may have."""
+        """Estimate by least squares over `codes`, which must include every value that people may have."""
         r, kept = self.randomizer, self.kept
         people, ones = tally[: r.cohorts], tally[r.cohorts :].reshape(r.cohorts, r.filter_bits)
         bits = (ones - float(1 - kept) * people[:, None]) / float(2 * kept - 1)
         return self.regression(codes).weights @ bits.reshape(-1)
 
     def variance(self, counts: Floats, reports: int, codes: Codes) -> Floats:
-        """Lies about the bits, and people whose cohorts came out unevenly; `codes` are all values of all people."""
-        return self._lies(reports, codes) + self.regression(codes).uneven @ np.asarray(counts, np.float64)
+        """Return the variance from flipped bits and from uneven cohorts; `codes` must include all values of people."""
+        return self._flip_variance(reports, codes) + self.regression(codes).uneven @ np.asarray(counts, np.float64)
 
     def estimated_variance(self, tally: Tally, reports: int, codes: Codes) -> Floats:
-        """Unbiased, as the variance is linear in the counts; never below the part that the lies alone make."""
-        lies = self._lies(reports, codes)
-        return np.maximum(lies + self.regression(codes).uneven @ self.estimate(tally, reports, codes), lies)
+        """Unbiased, since the variance is linear in the counts; at least the part from flipped bits."""
+        flips = self._flip_variance(reports, codes)
+        return np.maximum(flips + self.regression(codes).uneven @ self.estimate(tally, reports, codes), flips)
 
-    def _lies(self, reports: int, codes: Codes) -> Floats:
+    def _flip_variance(self, reports: int, codes: Codes) -> Floats:
         kept = self.kept
         one_bit = float(kept * (1 - kept) / (2 * kept - 1) ** 2)
         weights = self.regression(codes).weights
@@ -124,7 +123,7 @@ class BloomFilter(Protocol[Bloom]):
 
     @property
     def influence(self) -> float:
-        """One report's bits at their worst, in the worst cohort, for the worst value."""
+        """The most by which one report, of any bits and cohort, moves the estimate of any value."""
         r, kept = self.randomizer, self.kept
         weights = self.regression(np.arange(r.size)).weights.reshape(r.size, r.cohorts, r.filter_bits)
         one, zero = float(kept / (2 * kept - 1)), float((1 - kept) / (2 * kept - 1))
@@ -133,7 +132,7 @@ class BloomFilter(Protocol[Bloom]):
         return float(max(up, down))
 
     def regression(self, codes: Codes) -> Regression:
-        """The estimator for a list of candidates; the last one is remembered."""
+        """Return the estimator for a list of candidates; the last one is cached."""
         key = np.asarray(codes, np.int64).tobytes()
         if self._solved is None or self._solved[0] != key:
             self._solved = key, Regression(self, np.asarray(codes, np.int64))
@@ -141,11 +140,11 @@ class BloomFilter(Protocol[Bloom]):
 
 
 class Regression:
-    """Least squares over some candidates: the weight of every bit in every estimate.
+    """Least squares over some candidates: the weight of each bit in each estimate.
 
-    The bits of one person of value x, put back on scale, are u, and only those of the person's cohort j are not zero;
-    their mean is then the filter X_j of x. So for the weights w of an estimate, Var(w u) is a mean over cohorts of the
-    lies about the bits and of (w_j X_j)², less (w X / cohorts)², which is one for x itself and zero for all others.
+    Let u be the rescaled bits of one person with value x: only those of the person's cohort j are nonzero, with the
+    filter X_j of x as their mean. For the weights w of an estimate, Var(w u) is the mean over cohorts of the variance
+    of the flips plus (w_j X_j)², minus (w X / cohorts)², which is one for x itself and zero for all other values.
     """
 
     def __init__(self, twin: BloomFilter, codes: NDArray[np.int64]) -> None:
@@ -154,7 +153,7 @@ class Regression:
         if codes.size > min(equations, MOST_CANDIDATES):
             raise BadInput(
                 f"{codes.size} candidates are too many for {equations} bits in all cohorts.",
-                next_step=f"Ask for more cohorts, or at most {MOST_CANDIDATES} candidates; protocol pgr takes more.",
+                next_step=f"Use more cohorts, at most {MOST_CANDIDATES} candidates, or protocol pgr, which allows more.",
             )
         everyone = np.arange(r.cohorts)
         filters = [twin.filters(np.full(r.cohorts, code), everyone).reshape(-1) for code in codes]
@@ -162,11 +161,11 @@ class Regression:
         products = matrix @ matrix.T  # exact: counts of common bits
         if codes.size and np.linalg.eigvalsh(products)[0] < 1e-9 * products.trace():
             raise BadInput(
-                "The filters of the candidates do not tell them all apart.",
-                next_step="Ask for more cohorts or longer filters, or name fewer candidates.",
+                "The filters of the candidates are not linearly independent, so they cannot be told apart.",
+                next_step="Use more cohorts, longer filters or fewer candidates.",
             )
         self.weights = r.cohorts * np.linalg.solve(products, matrix)
-        self.uneven = -np.eye(codes.size)  # an estimate a row, a person's value a column
+        self.uneven = -np.eye(codes.size)  # one row per estimate, one column per value of a person
         for j in range(r.cohorts):
             part = slice(j * r.filter_bits, (j + 1) * r.filter_bits)
             self.uneven += (self.weights[:, part] @ matrix[:, part].T) ** 2 / r.cohorts

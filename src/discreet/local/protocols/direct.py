@@ -1,4 +1,4 @@
-"""Randomized response: coin flips, Warner's, and k-ary."""
+"""Randomized response for many people: coin flips, Warner's, and k-ary."""
 
 from __future__ import annotations
 

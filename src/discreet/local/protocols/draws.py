@@ -1,4 +1,4 @@
-"""Randomness for many people at once: the same three draws that a device makes, for arrays."""
+"""Randomness for many people at once: the three kinds of draw that a device makes, for arrays."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _LONG_VECTOR = 1 << 12
 
 
 class Draws:
-    """Fresh, secure randomness, vectorised. Every protocol draws through this, so that a test can play all draws."""
+    """Fresh, secure randomness, vectorised. Every protocol uses only this, so that a test can enumerate all draws."""
 
     def __init__(self, bits: RandomBits | None = None) -> None:
         self._bits = bits or RandomBits()
 
     def chance(self, threshold: int, count: int) -> Flags:
-        """True with probability threshold / 2**64, exactly, `count` times.
+        """Draw `count` coins that are True with probability threshold / 2**64, exactly.
 
-        Long vectors look at one byte a coin; where it ties with the threshold's first byte, the rest of the threshold
-        is a coin of its own.
+        For long vectors, one byte per coin is compared with the threshold's first byte; a tie is decided by a second
+        coin whose probability is the rest of the threshold.
         """
         if count < _LONG_VECTOR:
             return flip(Probability.rational(Fraction(threshold, WORD)), count, self._bits)
@@ -39,9 +39,9 @@ class Draws:
         return heads
 
     def chance_each(self, thresholds: NDArray[np.uint64]) -> Flags:
-        """One coin for each threshold."""
+        """Draw one coin for each threshold."""
         return np.asarray(self._bits.words(thresholds.size, 64) < thresholds.reshape(-1)).reshape(thresholds.shape)
 
     def below(self, bound: int, count: int) -> NDArray[np.int64]:
-        """`count` integers, each equally likely to be 0, 1, ..., bound - 1."""
+        """Draw `count` integers, each uniform on 0, 1, ..., bound - 1."""
         return uniform_below(bound, count, self._bits)

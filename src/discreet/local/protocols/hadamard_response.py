@@ -16,12 +16,12 @@ _NUMBERS_AT_ONCE = 1 << 15
 
 
 def parity(words: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Whether the number of set bits is odd: the sign of an entry of the Hadamard matrix."""
+    """Return whether the number of set bits is odd, which gives the sign of an entry of the Hadamard matrix."""
     return (np.bitwise_count(words) & 1).astype(np.int64)
 
 
 def walsh_hadamard(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each row times the Hadamard matrix, exactly: sums and differences, log2 of the columns times."""
+    """Multiply each row by the Hadamard matrix, exactly: log2(columns) rounds of sums and differences."""
     columns = rows.shape[1]
     small = bool(np.abs(rows).sum(axis=1).max(initial=0) < 2**31)  # then no sum or difference ever overflows
     result = rows.astype(np.int32 if small else np.int64)
@@ -29,7 +29,7 @@ def walsh_hadamard(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     for start in range(0, len(rows), step):
         part = result[start : start + step]
         other = np.empty_like(part)
-        for _ in range(columns.bit_length() - 1):  # neighbours' sums go left and differences right: the digits rotate
+        for _ in range(columns.bit_length() - 1):  # sums of neighbours go left, differences go right
             np.add(part[:, 0::2], part[:, 1::2], out=other[:, : columns // 2])
             np.subtract(part[:, 0::2], part[:, 1::2], out=other[:, columns // 2 :])
             part, other = other, part
@@ -40,15 +40,16 @@ def walsh_hadamard(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 class HadamardResponse(Protocol[Hadamard]):
     """A value's estimate compares the two halves of its block: the reports with sign +1 in its row and those with -1.
 
-    Everybody else is as likely in one half as in the other: rows of the matrix are orthogonal, and other blocks are not
-    told apart. So (reports with +1 - reports with -1) / (agree - oppose) is unbiased, whatever the others have.
+    The reports of people with other values are equally likely in both halves: rows of the matrix are orthogonal, and
+    people of other blocks report all columns of this block with equal probability. So
+    (reports with +1 - reports with -1) / (agree - oppose) is unbiased for any values of the others.
     """
 
     @property
     def chances(self) -> tuple[Fraction, Fraction]:
-        """The chances of one's own half of the block (agree), and of the half against it (oppose).
+        """The probability of the value's own half of its block (agree), and of the other half (oppose).
 
-        Half of any other block is as likely as the latter.
+        Half of any other block has the same probability as the latter.
         """
         r = self.randomizer
         agree = chance_of(r.keep)
@@ -69,7 +70,7 @@ class HadamardResponse(Protocol[Hadamard]):
         index = np.where(truthful, agreeing, others)
         lowest = row & -row
         below = index & (lowest - 1)
-        column = ((index ^ below) << 1) | below  # a bit is put in at the row's lowest, to make the parity right
+        column = ((index ^ below) << 1) | below  # insert a bit at the row's lowest bit to get the right parity
         column += lowest * (parity(column & row) ^ ~truthful)
         inside = block * r.columns + column
         if r.blocks == 1:
@@ -79,7 +80,7 @@ class HadamardResponse(Protocol[Hadamard]):
         return np.where(truthful | (others < r.half), inside, elsewhere)
 
     def _positions(self, codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The block of each code, and its row in it."""
+        """Return the block of each code, and its row in the block."""
         block, row = np.divmod(codes.astype(np.int64), self.randomizer.columns - 1)
         return block, row + 1
 
@@ -97,7 +98,7 @@ class HadamardResponse(Protocol[Hadamard]):
         return sums[positions, row] / float(agree - oppose)
 
     def variance(self, counts: Floats, reports: int, codes: Codes) -> Floats:
-        """Depends on how many people share the block; those with no listed code count as spread over the others."""
+        """Depends on the number of people in each block; people without a listed code count as spread over the rest."""
         r = self.randomizer
         agree, oppose = self.chances
         block, _ = self._positions(codes)
@@ -109,13 +110,13 @@ class HadamardResponse(Protocol[Hadamard]):
         return self._variance(in_block[block], counts)
 
     def estimated_variance(self, tally: Tally, reports: int, codes: Codes) -> Floats:
-        """The reports in the block are what its people and the others were expected to send."""
+        """The reports in the block replace their expected number."""
         block, _ = self._positions(codes)
         in_block = tally.reshape(-1, self.randomizer.columns).sum(axis=1)
         return self._variance(in_block[block], np.clip(self.estimate(tally, reports, codes), 0, reports))
 
     def _variance(self, in_block: Floats | Tally, counts: Floats) -> Floats:
-        """Each report in the block moves the estimate by one step either way, each holder by one on average."""
+        """Each report in the block moves the estimate by ±1 / (agree - oppose); each holder's mean effect is 1."""
         agree, oppose = self.chances
         return in_block * float(1 / (agree - oppose) ** 2) - counts
 

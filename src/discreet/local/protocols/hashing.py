@@ -1,4 +1,4 @@
-"""Local hashing for many people: the public hash functions as arrays, and a count of collisions that only adds."""
+"""Local hashing for many people: the public hash functions on arrays, and a fast count of supporting reports."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def mix_bits(words: Words) -> Words:
 
 
 def hash_numbers(rows: Codes, seed: int, which: int) -> Words:
-    """Of the three numbers that make hash function number `row`, the one at 0 (low), 1 (high) or 2 (shift)."""
+    """Return one of the three numbers that define hash function number `row`: 0 is low, 1 is high, 2 is shift."""
     return mix_bits(np.asarray(rows).astype(np.uint64) * np.uint64(3) + np.uint64((seed + which) % WORD))
 
 
 def hash_code(codes: Codes, rows: Codes, seed: int) -> Words:
-    """The client's 32-bit hash of each code under its own hash function."""
+    """Return the client's 32-bit hash of each code under its own hash function."""
     codes = np.asarray(codes).astype(np.uint64)
     high = codes >> _HALF
     total = hash_numbers(rows, seed, 0) * (codes & _LOW) + hash_numbers(rows, seed, 2)
@@ -49,17 +49,17 @@ def hash_code(codes: Codes, rows: Codes, seed: int) -> Words:
 
 
 def bucket(codes: Codes, rows: Codes, seed: int, size: int) -> Words:
-    """Which of `size` buckets each code falls into."""
+    """Return the bucket of each code, out of `size` buckets."""
     return hash_code(codes, rows, seed) * np.uint64(size) >> _HALF
 
 
 class LocalHashing(PureProtocol[Hashing]):
-    """A report supports the values that its hash function sends to the reported bucket.
+    """A report supports the values that its hash function maps to the reported bucket.
 
-    The tally is the reports themselves, as the values to look for may be known only later.
+    The tally is the reports themselves, since the values to look for may be known only later.
 
-    That another value is supported with probability q = 1 / buckets is over the choice of the hash function, and holds
-    but for a part of buckets / 2**32: buckets have floor or ceil of 2**32 / buckets hash values.
+    The probability q = 1 / buckets of supporting another value is over the choice of the hash function. It holds up to
+    a relative error of buckets / 2**32, since buckets have floor or ceil of 2**32 / buckets hash values.
     """
 
     appends = True
@@ -108,17 +108,17 @@ class LocalHashing(PureProtocol[Hashing]):
 
     @cached_property
     def _bounds(self) -> tuple[Words, Words]:
-        """Where each bucket starts among the 64-bit words, and how wide it is."""
+        """The start of each bucket among the 64-bit words, and its width."""
         buckets = self.randomizer.buckets
         edges = [-(-(b << 32) // buckets) << 32 for b in range(buckets + 1)]
         widths = [end - start for start, end in pairwise(edges)]
         return np.array(edges[:-1], np.uint64), np.array(widths, np.uint64)
 
     def _supported(self, reports: Words, codes: Words) -> NDArray[np.int64]:
-        """How many of the reports support each of the codes, which are sorted.
+        """Count how many of the reports support each of the codes, which are sorted.
 
-        hash * buckets >> 32 is b just if the hash's 64 bits, from the first that falls into b on, are below the width
-        of b. From one code to the next these bits grow by low times the difference of the codes.
+        hash * buckets >> 32 is b if and only if the hash's 64 bits minus the start of bucket b are below its width. From
+        one code to the next, these bits increase by low times the difference of the codes, so additions are enough.
         """
         r = self.randomizer
         slots, answers = reports >> np.uint64(r.value_bits), reports & np.uint64((1 << r.value_bits) - 1)

@@ -1,8 +1,8 @@
-"""Frequent texts that nobody can list beforehand, found prefix by prefix (PEM).
+"""Frequent texts that cannot be listed beforehand, found prefix by prefix (PEM).
 
 People are split into groups by their public numbers; each group reports prefixes of one length. The collector keeps the
-best prefixes of the first length, extends each in every way to the next length, asks the next group about those, and
-so on. No group is asked twice, so each choice of candidates is independent of the reports that judge them.
+best prefixes of the first length, extends each in every way to the next length, evaluates those on the next group, and
+so on. Each group is used once, so the choice of candidates is independent of the reports that evaluate them.
 
 Citation: Wang, Li, Jha 2019 (arXiv:1708.06674), "Locally differentially private heavy hitter identification".
 """
@@ -27,20 +27,20 @@ from discreet.local.protocols.protocol import Floats, HeavyHitter, Reports, Tall
 from discreet.local.tasks.protocol_choice import hashing_buckets
 
 _MOST_NEW_BITS = 16
-"""From one length to the next: every candidate kept becomes 2**16 at most."""
+"""Limit on the bits added from one length to the next: each prefix becomes at most 2**16 candidates."""
 
 
 def pem_shape(length: int, epsilon: float) -> tuple[tuple[int, ...], int]:
-    """Lengths of prefixes in bits, and buckets, for texts of at most `length` bytes.
+    """Return the lengths of prefixes in bits, and the number of buckets, for texts of at most `length` bytes.
 
-    Two bytes first, then one more each time: few groups are best, as each then has more people, and 256 candidates for
-    each prefix kept are about what a collector can count.
+    The first prefix has two bytes, each next one more. Few groups are best, since each then has more people, and a
+    collector can count about 256 candidates per prefix.
     """
     return tuple(range(min(16, 8 * length), 8 * length + 1, 8)), hashing_buckets(epsilon)
 
 
 def beyond_chance(trials: int, chance: Fraction, rare: float) -> int:
-    """The least number that a binomial reaches with probability `rare` at most. Its tail is longer than a normal's."""
+    """Return the least number that a binomial reaches with probability at most `rare`, by its exact tail."""
     p = float(chance)
     choices = math.lgamma(trials + 1)
 
@@ -58,11 +58,10 @@ def beyond_chance(trials: int, chance: Fraction, rare: float) -> int:
 
 
 class PrefixExtension(TextProtocol[Prefixes]):
-    """A tally is the reports themselves, as the candidates are known only later.
+    """A tally is the reports themselves, since the candidates are known only later.
 
-    Counts come from the last group alone, whose prefixes are whole texts, times reports / (reports of that group). That
-    is unbiased if who is in it has nothing to do with the text, as when numbers are random or given in order of
-    arrival.
+    Counts come from the last group only, whose prefixes are whole texts, times reports / (reports of that group). That
+    is unbiased if group membership is independent of the text: numbers are random or assigned in order of arrival.
     """
 
     appends = True
@@ -76,7 +75,7 @@ class PrefixExtension(TextProtocol[Prefixes]):
         return self.hashing.encode(self._fingerprints(codes, slots), draws, slots=slots)
 
     def _fingerprints(self, codes: Sequence[bytes], slots: NDArray[np.int64]) -> Words:
-        """Of each person's prefix: worked out once for each text and length."""
+        """Return the fingerprint of each person's prefix, computed once for each text and length."""
         numbers: dict[bytes, int] = {}
         positions = np.fromiter((numbers.setdefault(text, len(numbers)) for text in codes), np.int64, len(codes))
         texts, fingerprints = list(numbers), np.empty(len(codes), np.uint64)
@@ -96,12 +95,12 @@ class PrefixExtension(TextProtocol[Prefixes]):
         return self.hashing.tally(reports)
 
     def group(self, tally: Tally, number: int) -> Words:
-        """The reports of one group."""
+        """Return the reports of one group."""
         slots = tally.astype(np.uint64) >> np.uint64(self.randomizer.hashing.value_bits)
         return tally.astype(np.uint64)[slots % np.uint64(self.groups) == number]
 
     def estimate(self, tally: Tally, reports: int, codes: Any) -> Floats:
-        """How many people have each text, whatever the texts."""
+        """Estimate how many people have each text, for any texts."""
         last = self.group(tally, self.groups - 1)
         support = self.hashing.support(last, self._codes_of(codes, self.randomizer.prefixes[-1]))
         return self._counts(support, reports, last.size)
@@ -111,14 +110,14 @@ class PrefixExtension(TextProtocol[Prefixes]):
         return (support - np.float64(last * q)) / float(p - q) * (reports / max(last, 1))
 
     def variance(self, counts: Floats, reports: int, codes: Any) -> Floats:
-        """If the last group has its even share of the reports."""
+        """The variance if the last group has an equal share of the reports."""
         return self._variance(counts, reports, round(reports / self.groups))
 
     def estimated_variance(self, tally: Tally, reports: int, codes: Any) -> Floats:
         return self._variance(self.estimate(tally, reports, codes), reports, self.group(tally, self.groups - 1).size)
 
     def _variance(self, counts: Floats, reports: int, last: int) -> Floats:
-        """The noise of the last group's reports, and who of the people happened to be in it (hypergeometric)."""
+        """The noise of the last group's reports, and the random choice of its people (hypergeometric)."""
         if not last:
             return np.full(np.shape(counts), np.inf)
         shares = np.clip(counts, 0, reports) / reports
@@ -132,10 +131,10 @@ class PrefixExtension(TextProtocol[Prefixes]):
         return self.groups * self.hashing.influence
 
     def heavy_hitters(self, tally: Tally, reports: int, *, keep: int, confidence: float = 0.95) -> list[HeavyHitter]:
-        """At most `keep` texts, the most frequent first, with estimated counts and their variances.
+        """Return at most `keep` texts, the most frequent first, with estimated counts and their variances.
 
-        With the given confidence all of them exist: their estimates are beyond what chance makes of any candidate. Of
-        those that were picked among many, the largest are a little too large on average.
+        With the given confidence all of them exist: their support is above what any candidate reaches by chance. The
+        largest estimates are slightly too large on average, because they were selected among many.
         """
         self.candidates(keep)
         bits = self.randomizer.prefixes
@@ -155,22 +154,25 @@ class PrefixExtension(TextProtocol[Prefixes]):
         return list(zip(texts, counts.tolist(), variances.tolist(), strict=True))
 
     def candidates(self, keep: int = 32) -> int:
-        """How many texts a group is asked about at most, where so many are kept; refused where no whole text is found."""
+        """Return the largest number of candidates of a group if `keep` prefixes are kept. Refuse unsuitable lengths."""
         bits = self.randomizer.prefixes
         if bits[-1] != 8 * self.randomizer.length:
-            raise BadInput("The last group reports no whole texts.", next_step="Let the prefixes end with the length.")
+            raise BadInput(
+                "The last group does not report whole texts.",
+                next_step="Give `prefixes` that end with 8 times the length.",
+            )
         new = [more - before for before, more in pairwise((0, *bits))]
         if min(new) < 1 or max(new) > _MOST_NEW_BITS:
             raise BadInput(
-                "The lengths of the prefixes do not grow, or are too far apart.",
-                next_step="Let them grow by 1 to 16 bits each.",
+                "The lengths of the prefixes do not increase, or increase too much.",
+                next_step="Give lengths that increase by 1 to 16 bits each.",
             )
         return max(1 << new[0], *(keep << step for step in new[1:]), 1)
 
     def _extended(self, prefixes: Sequence[bytes], bits: int, more: int) -> list[bytes]:
-        """Every way to go on from `bits` to `more` bits, as texts padded with zeros.
+        """Return all extensions of the prefixes from `bits` to `more` bits, as texts padded with zeros.
 
-        Texts hold no zero byte, and are not empty: a zero byte is padding, and only padding follows it.
+        Texts have no zero byte and are not empty: a zero byte is padding, and only padding follows it.
         """
         length = self.randomizer.length
         grown = []

@@ -1,8 +1,8 @@
-"""The mean of a number on a grid: one bit, a window of places, or either by a coin.
+"""The mean of a number on a grid: one bit, a window of positions, or one of the two by a coin flip.
 
-Each report gives an unbiased guess of its sender's place on the grid, and the variance of that guess is a quadratic in
-the place, known exactly. So the mean of the guesses is unbiased, and its variance needs two sums: of the places and of
-their squares.
+Each report gives an unbiased guess of its sender's position on the grid. The variance of that guess is a known quadratic
+in the position. So the mean of the guesses is unbiased, and its variance needs two sums: of the positions and of their
+squares.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ _HYBRID_FROM = 0.61
 
 
 def piecewise_width(steps: int, epsilon: float) -> int:
-    """The window that makes the worst variance of the piecewise mean the least: steps / e^(epsilon / 2)."""
+    """Return the window width that minimizes the worst-case variance of the piecewise mean: steps / e^(epsilon / 2)."""
     return max(1, round(steps * math.exp(-epsilon / 2)))
 
 
 def square_wave_width(steps: int, epsilon: float) -> int:
-    """The window through which the report says most about the number: 2b steps (Li et al. 2020, section 5.3).
+    """Return the window width with the most information about the number: 2b steps (Li et al. 2020, section 5.3).
 
-    b = (eps e^eps - e^eps + 1) / (2 e^eps (e^eps - 1 - eps)), as series, since both differences vanish with epsilon.
+    b = (eps e^eps - e^eps + 1) / (2 e^eps (e^eps - 1 - eps)). It is computed by power series, because both differences
+    lose all precision for small epsilon.
     """
     terms = [1.0]
     while len(terms) < 4 * epsilon + 40:
@@ -46,7 +47,7 @@ def square_wave_width(steps: int, epsilon: float) -> int:
 
 
 def hybrid_share(epsilon: float) -> int:
-    """How often the hybrid uses its window, over 2**64: the worst variance is then the least (Wang et al. 2019)."""
+    """Return the probability, times 2**64, of the window that minimizes the worst variance (Wang et al. 2019)."""
     return int(-math.expm1(-epsilon / 2) * WORD) if epsilon > _HYBRID_FROM else 0
 
 
@@ -58,36 +59,36 @@ class GridMean(Protocol[R]):
     @property
     @abstractmethod
     def second_moment(self) -> Quadratic:
-        """What the square of one report's guess is on average, for a person at place x."""
+        """The expected square of one report's guess, for a person at position x."""
 
     @property
     @abstractmethod
     def guesses(self) -> tuple[float, float]:
-        """The least and the largest place that one report can speak for; both lie far beyond the grid."""
+        """The least and the largest guess of one report; both lie far outside the grid."""
 
     @abstractmethod
     def sum_of_positions(self, tally: Tally) -> Fraction:
-        """The sum of the guesses: unbiased for the sum of all places."""
+        """Return the sum of the guesses, which is unbiased for the sum of all positions."""
 
     @abstractmethod
     def sum_of_squares(self, tally: Tally) -> float | None:
-        """Unbiased for the sum of the squares of all places; None if reports say nothing about it."""
+        """Return an unbiased estimate of the sum of the squared positions; None if the reports do not determine one."""
 
     def estimate(self, tally: Tally, reports: int, codes: Codes) -> Floats:
         return np.array([float(self.sum_of_positions(tally) / reports) if reports else math.nan])
 
     def variance(self, counts: Floats, reports: int, codes: Codes) -> Floats:
-        """The variance of the mean if `counts` people are at each of the places `codes`."""
+        """Return the variance of the mean if `counts` people are at each of the positions `codes`."""
         square, linear, constant = self._spread
         positions = np.asarray(codes, np.float64)
         each = square * positions**2 + linear * positions + constant
         return np.array([float(np.dot(counts, each)) / reports**2])
 
     def estimated_variance(self, tally: Tally, reports: int, codes: Codes) -> Floats:
-        """From the sums alone. Without a sum of squares it is an upper bound, by Jensen's inequality.
+        """Estimate the variance from the sums. Without a sum of squares it is an upper bound, by Jensen's inequality.
 
-        The variance of a guess is then concave in the place, so it is largest on average when all people are at their
-        mean; the factor n / (n - 1) pays for the error of that mean.
+        The variance of a guess is then concave in the position, so its average is largest if all people are at their
+        mean; the factor n / (n - 1) accounts for the error of that mean.
         """
         if not reports:
             return np.array([math.nan])
@@ -103,13 +104,13 @@ class GridMean(Protocol[R]):
 
     @property
     def influence(self) -> float:
-        """How far one made-up report moves the sum of the places: from one end of the grid to the farthest guess."""
+        """The most by which one fabricated report moves the sum: from one end of the grid to the farthest guess."""
         least, most = self.guesses
         return max(most, self.steps - least)
 
     @cached_property
     def _spread(self) -> tuple[float, float, float]:
-        """The variance of one guess: its second moment less the square of the place."""
+        """The variance of one guess: its second moment minus the squared position."""
         square, linear, constant = self.second_moment
         return float(square - 1), float(linear), float(constant)
 
@@ -123,7 +124,7 @@ class GridMean(Protocol[R]):
 
 
 class OneBitMean(GridMean[OneBit]):
-    """A bit that is one with probability (least + place * step) / 2**64."""
+    """A report is a bit that is one with probability (least + position * step) / 2**64."""
 
     def __init__(self, randomizer: OneBit) -> None:
         super().__init__(randomizer)
@@ -159,7 +160,7 @@ class OneBitMean(GridMean[OneBit]):
 
 
 class WindowResponse(Protocol[Window]):
-    """A place inside the window that starts at one's own, or one outside of it. A tally counts the places."""
+    """A report is a position inside the window that starts at the person's own, or one outside it."""
 
     def encode(self, codes: Codes, draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
         r = self.randomizer
@@ -177,7 +178,7 @@ class WindowResponse(Protocol[Window]):
 
 
 class PiecewiseMean(WindowResponse, GridMean[Window]):
-    """The reported place, put back on scale: its mean is slope * place + base."""
+    """A guess is the reported position, rescaled: its mean is slope * position + base."""
 
     def __init__(self, randomizer: Window) -> None:
         super().__init__(randomizer)
@@ -185,7 +186,7 @@ class PiecewiseMean(WindowResponse, GridMean[Window]):
         width, outputs = randomizer.width, randomizer.outputs
         inside = chance_of(randomizer.keep)
         outside = (1 - inside) / randomizer.steps
-        # Σ y and Σ y² over all places, and their means over the window at place x: x + middle, x² + 2 middle x + around
+        # The means of y and y² over the window at position x are x + middle and x² + 2 middle x + around.
         self._middle, self._around = Fraction(width - 1, 2), Fraction((width - 1) * (2 * width - 1), 6)
         self._slope = inside - outside * width
         self._base = self._slope * self._middle + outside * Fraction(outputs * (outputs - 1), 2)
@@ -215,9 +216,9 @@ class PiecewiseMean(WindowResponse, GridMean[Window]):
 
 
 class HybridMean(GridMean[Hybrid]):
-    """The mean of both kinds of guess together: each is unbiased, whatever the coin said.
+    """The mean of both kinds of guess together: each is unbiased, so any mixture is.
 
-    A tally counts the bits, zeros first, then the places.
+    A tally counts the bits, zeros first, then the positions.
     """
 
     def __init__(self, randomizer: Hybrid) -> None:
@@ -231,12 +232,12 @@ class HybridMean(GridMean[Hybrid]):
         return np.where(by_window, positions, self.one_bit.encode(codes, draws, slots=slots))
 
     def _split(self, reports: Reports) -> tuple[Flags, NDArray[np.uint64]]:
-        """Whether each report is a window's, and what it says."""
+        """Return whether each report is from the window, and the reported value."""
         bits = self.randomizer.window.bits
         return reports >> np.uint64(bits) == 1, reports & np.uint64((1 << bits) - 1)
 
     def legal(self, reports: Reports) -> Flags:
-        """What the coin can never choose is not legal either."""
+        """A report of a kind that the coin never selects is not legal."""
         by_window, value = self._split(reports)
         positions = by_window & (value < self.randomizer.window.outputs) & (self.randomizer.share > 0)
         return positions | ((reports < 2) & (self.randomizer.share < WORD))

@@ -1,7 +1,7 @@
 """Projective geometry response for many people: encode by tables, decode by Fourier transforms over the field.
 
-A report supports the values whose points are orthogonal to the reported one. How many reports are orthogonal to each
-point is a Radon transform; it is found dimension by dimension (the derivation is in `docs/explanation/proofs/local.md`).
+A report supports the values whose points are orthogonal to the reported one. The number of reports orthogonal to each
+point is a Radon transform, computed dimension by dimension (the derivation is in `docs/explanation/proofs/local.md`).
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class FieldTables:
         return [elements // self.field.prime**i % self.field.prime for i in range(self.field.degree)]
 
     def _spread_digits(self, elements: Elements) -> NDArray[np.uint64]:
-        """Each digit in a lane of its own, so that up to 2**lane / prime elements add without carry."""
+        """Put each digit into its own group of bits, so that up to 2**lane / prime elements add without carry."""
         spread = np.zeros(elements.shape, np.uint64)
         for i, digit in enumerate(self._digits(elements)):
             spread |= digit.astype(np.uint64) << np.uint64(i * self._lane)
         return spread
 
     def dot(self, one: list[Elements], other: list[Elements]) -> Elements:
-        """Inner products of vectors that are given coordinate by coordinate."""
+        """Return inner products of vectors, given coordinate by coordinate."""
         if self.field.degree == 1:
             total = np.zeros(one[0].size, np.int64)
             for a, b in zip(one, other, strict=True):
@@ -67,7 +67,7 @@ class FieldTables:
         return result
 
     def add(self, one: Elements, other: Elements) -> Elements:
-        """Sums, digit by digit."""
+        """Return sums, digit by digit."""
         if self.field.degree == 1:
             return (one + other) % self.order
         pairs = zip(self._digits(one), self._digits(other), strict=True)
@@ -87,7 +87,7 @@ class FieldTables:
 
     @cached_property
     def dual(self) -> Elements:
-        """Where the Fourier transform of the digits has the character v -> trace(element v)."""
+        """The index at which the Fourier transform of the digits has the character v -> trace(element v)."""
         primes = [self.field.prime**i for i in range(self.field.degree)]
         return sum(self.trace[self.product[:, p]] * p for p in primes)
 
@@ -110,12 +110,12 @@ class ProjectiveResponse(PureProtocol[Projective]):
 
     @cached_property
     def tables(self) -> FieldTables:
-        """The field's tables, made when they are first needed."""
+        """The field's tables."""
         return FieldTables(self.randomizer.field)
 
     @cached_property
     def coordinates(self) -> list[list[Elements]]:
-        """For each dimension below the whole, the coordinates of every point, one array a coordinate."""
+        """For each smaller dimension, the coordinates of every point, one array per coordinate."""
         spaces: list[list[Elements]] = [[np.ones(1, np.int32)]]
         for _ in range(2, self.randomizer.dimension):
             below = spaces[-1]
@@ -164,7 +164,7 @@ class ProjectiveResponse(PureProtocol[Projective]):
         return self._orthogonal(tally, self.randomizer.dimension, needed)[codes]
 
     def _orthogonal(self, tally: Tally, dimension: int, needed: int) -> NDArray[np.int64]:
-        """How many reports are orthogonal to each of the first `wanted` points of a space."""
+        """Count the reports orthogonal to each of the first `needed` points of a space."""
         if dimension == 1:
             return np.zeros(1, np.int64)  # the one point is not orthogonal to itself
         order, around = self.randomizer.order, self.randomizer.order - 1
@@ -188,7 +188,7 @@ class ProjectiveResponse(PureProtocol[Projective]):
         return np.concatenate(found)[:needed]
 
     def _spectrum(self, finite: Tally, dimension: int, lines: int) -> NDArray[np.complex128]:
-        """The transform of the tally over all vectors, at g^c Q for the first `lines` points Q and all c."""
+        """Return the transform of the tally over all vectors, at g^c Q for the first `lines` points Q and all c."""
         tables, order = self.tables, self.randomizer.order
         axes = self.coordinates[dimension - 2]
         grid = np.zeros(finite.size)
@@ -198,7 +198,7 @@ class ProjectiveResponse(PureProtocol[Projective]):
         return transformed[self._positions([axis[:lines] for axis in axes], tables.dual[tables.by_power])]
 
     def _positions(self, axes: list[Elements], by_power: Elements) -> NDArray[np.int64]:
-        """Where the vectors g^b Q lie on the grid: a row for each Q, a column for each b."""
+        """Return the grid indices of the vectors g^b Q: one row per Q, one column per b."""
         positions = np.zeros((axes[0].size, self.randomizer.order - 1), np.int64)
         for axis in axes:
             positions *= self.randomizer.order
@@ -207,7 +207,7 @@ class ProjectiveResponse(PureProtocol[Projective]):
 
 
 def _transform(grid: NDArray[np.float64], prime: int, axes: int) -> NDArray[np.complex128]:
-    """The discrete Fourier transform over (integers mod prime)**axes."""
+    """Return the discrete Fourier transform over (integers mod prime)**axes."""
     if prime >= _GEMM_BELOW:
         return np.fft.fftn(grid.reshape((prime,) * axes)).reshape(-1)
     together = 1
@@ -215,7 +215,7 @@ def _transform(grid: NDArray[np.float64], prime: int, axes: int) -> NDArray[np.c
         together += 1
     values: NDArray[np.complex128] = grid.astype(np.complex128)
     done = 0
-    while done < axes:  # the leading axes are transformed and become the last: after all, they are back in order
+    while done < axes:  # the leading axes are transformed and moved last; in the end the order is restored
         count = min(together, axes - done)
         values = np.ascontiguousarray((values.reshape(prime**count, -1).T @ _fourier_matrix(prime, count)).reshape(-1))
         done += count

@@ -1,4 +1,4 @@
-"""What every protocol does for many people at once: randomize, tally, estimate, and say how far off it may be."""
+"""The interface of all protocols for many people at once: randomize, tally, estimate, and the error of estimates."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from discreet.local.protocols.draws import Codes, Draws, Flags
 Floats: TypeAlias = NDArray[np.float64]
 Tally: TypeAlias = NDArray[Any]
 Reports: TypeAlias = NDArray[Any]
-"""One word a report where 63 bits are enough; else a row of bytes a report, its bits from the left."""
+"""One word per report if 63 bits are enough; otherwise a row of bytes per report, its bits from the left."""
 
 R = TypeVar("R", bound=Randomizer)
 
 
 class Protocol(ABC, Generic[R]):
-    """The vectorised twin of a randomizer, with the estimator that undoes its lies on average.
+    """A vectorised randomizer with an unbiased estimator.
 
-    `codes` are what the randomizer takes: numbers of values, fingerprints, or places on a grid. A tally is all that an
-    estimate needs: tallies of two shards merge by addition, or by appending where `appends` is set.
+    `codes` are what the randomizer takes: numbers of values, fingerprints, or positions on a grid. A tally is all that
+    an estimate needs. Two tallies are merged by addition, or, if `appends` is set, by concatenation.
     """
 
     appends: ClassVar[bool] = False
@@ -34,61 +34,61 @@ class Protocol(ABC, Generic[R]):
 
     @property
     def wide(self) -> bool:
-        """Whether a report needs a row of bytes."""
+        """Whether a report is a row of bytes and not a word."""
         return self.randomizer.bits > 63
 
     @abstractmethod
     def encode(self, codes: Any, draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
-        """One report for each code, by the same law as the randomizer's; slots are the devices' public numbers."""
+        """Return one report per code, with the randomizer's distribution; slots are the devices' public numbers."""
 
     @abstractmethod
     def legal(self, reports: Reports) -> Flags:
-        """Which reports a device could have sent at all."""
+        """Return which reports are possible outputs of a device."""
 
     @abstractmethod
     def tally(self, reports: Reports) -> Tally:
-        """The sufficient statistics of some reports; of none, the empty tally."""
+        """Return the sufficient statistics of some reports; for no reports, the empty tally."""
 
     @abstractmethod
     def estimate(self, tally: Tally, reports: int, codes: Codes) -> Floats:
-        """How many people have each of `codes`: unbiased, so it may be below zero."""
+        """Estimate how many people have each of `codes`. It is unbiased, so it may be negative."""
 
     @abstractmethod
     def variance(self, counts: Floats, reports: int, codes: Codes) -> Floats:
-        """The exact variance of each estimate if `counts` people had each of `codes`."""
+        """Return the exact variance of each estimate if `counts` people have each of `codes`."""
 
     def estimated_variance(self, tally: Tally, reports: int, codes: Codes) -> Floats:
-        """The same from what was collected alone."""
+        """Estimate the variance from the tally alone."""
         return self.variance(np.clip(self.estimate(tally, reports, codes), 0, reports), reports, codes)
 
     @property
     @abstractmethod
     def influence(self) -> float:
-        """How far one report, made up at will, can move one estimate."""
+        """The most by which one fabricated report can move one estimate."""
 
     def smoothed(self, tally: Tally, reports: int) -> Floats | None:
-        """How people are spread over all places, none of them negative; None where estimates are not for a spread."""
+        """Return a non-negative estimate over all positions; None if the protocol has none."""
         return None
 
     def merged(self, one: Tally, other: Tally) -> Tally:
-        """The tally of both."""
+        """Return the tally of both sets of reports."""
         return np.concatenate([one, other]) if self.appends else one + other
 
 
 class PureProtocol(Protocol[R]):
-    """A report supports a set of values: one's own with probability p, any other with probability q.
+    """A report supports a set of values: the person's own with probability p, each other value with probability q.
 
-    Then (support - reports q) / (p - q) is unbiased, and its variance is exact (Wang, Blocki, Li, Jha 2017).
+    Then (support - reports q) / (p - q) is unbiased with a known variance (Wang, Blocki, Li, Jha 2017).
     """
 
     @property
     @abstractmethod
     def chances(self) -> tuple[Fraction, Fraction]:
-        """P and q, exactly."""
+        """The exact probabilities p and q."""
 
     @abstractmethod
     def support(self, tally: Tally, codes: Codes) -> NDArray[np.int64]:
-        """How many reports support each code."""
+        """Count the reports that support each code."""
 
     def estimate(self, tally: Tally, reports: int, codes: Codes) -> Floats:
         p, q = self.chances
@@ -110,13 +110,13 @@ HeavyHitter: TypeAlias = tuple[bytes, float, float]
 
 
 class TextProtocol(Protocol[R]):
-    """Codes are texts, as bytes, which nobody can list beforehand."""
+    """A protocol for texts (codes are bytes) that cannot be listed beforehand."""
 
     @abstractmethod
     def heavy_hitters(self, tally: Tally, reports: int, *, keep: int, confidence: float = 0.95) -> list[HeavyHitter]:
-        """At most `keep` texts, the most frequent first; with the given confidence all of them exist."""
+        """Return at most `keep` texts, the most frequent first; with the given confidence all of them exist."""
 
 
 def chance_of(threshold: int) -> Fraction:
-    """What a threshold stands for."""
+    """Return the probability of a threshold."""
     return Fraction(threshold, WORD)

@@ -1,7 +1,8 @@
 """Apple's sequence fragment puzzle: frequent words from sketches of their fragments.
 
-The collector looks for fragments that are frequent at their place together with a hash of the whole word, joins those
-of all places that agree on the hash, and asks a second sketch, of whole words, how frequent each joined word is.
+The collector finds fragments that are frequent at their position together with a hash of the whole word, joins fragments
+of all positions that have the same hash, and estimates the frequency of each joined word from a second sketch, of whole
+words.
 
 Citation: Apple 2017, "Learning with Privacy at Scale", sequence fragment puzzle.
 """
@@ -29,12 +30,12 @@ _HASHES = 256
 
 
 def _reach(rare: float) -> float:
-    """How many standard errors above zero an estimate comes by chance with probability `rare`."""
+    """Return the number of standard errors that an estimate of zero exceeds with probability `rare`."""
     return NormalDist().inv_cdf(1 - rare)
 
 
 class FragmentPuzzle(TextProtocol[Puzzle]):
-    """A tally is one sketch of fragments for each place, then one of words."""
+    """A tally is one sketch of fragments for each position, then one of words."""
 
     def __init__(self, randomizer: Puzzle) -> None:
         super().__init__(randomizer)
@@ -65,7 +66,7 @@ class FragmentPuzzle(TextProtocol[Puzzle]):
         return np.array([fingerprint("word:" + text.hex()) for text in texts], np.uint64)
 
     def _parts(self, reports: Reports) -> tuple[NDArray[np.int64], Reports, Reports]:
-        """The place that each report names, and its two reports to sketches."""
+        """Return the position in each report, and its two sketch reports."""
         r = self.randomizer
         positions = np.empty(len(reports), np.int64)
         fragments, words = (no_reports(r.sketch.bits, len(reports)) for _ in range(2))
@@ -89,11 +90,11 @@ class FragmentPuzzle(TextProtocol[Puzzle]):
         return np.concatenate([*sketches, self.sketch.tally(words)])
 
     def _sketches(self, tally: Tally) -> NDArray[np.int64]:
-        """One sketch a row: those of the places, then that of the words."""
+        """Return one sketch per row: those of the positions, then that of the words."""
         return tally.astype(np.int64, copy=False).reshape(self.randomizer.pieces + 1, -1)
 
     def estimate(self, tally: Tally, reports: int, codes: Any) -> Floats:
-        """How many people have each text, whatever the texts."""
+        """Estimate how many people have each text, for any texts."""
         return self.sketch.estimate(self._sketches(tally)[-1], reports, self._word_codes(codes))
 
     def variance(self, counts: Floats, reports: int, codes: Any) -> Floats:
@@ -109,10 +110,10 @@ class FragmentPuzzle(TextProtocol[Puzzle]):
     def heavy_hitters(
         self, tally: Tally, reports: int, *, keep: int, confidence: float = 0.95, alphabet: bytes = LOWERCASE
     ) -> list[HeavyHitter]:
-        """At most `keep` words, the most frequent first, with estimated counts and their variances.
+        """Return at most `keep` words, the most frequent first, with estimated counts and their variances.
 
-        Words are sought over a public alphabet. With the given confidence all that are found exist: their estimates
-        are beyond what chance makes of any joined word, and words are sketched independently of fragments.
+        Words are searched over a public alphabet. With the given confidence all that are found exist: their estimates
+        are above what any joined word reaches by chance, and words are sketched independently of fragments.
         """
         *positions, words = self._sketches(tally)
         fragments = [self._frequent(sketch, position, keep, alphabet) for position, sketch in enumerate(positions)]
@@ -126,9 +127,9 @@ class FragmentPuzzle(TextProtocol[Puzzle]):
     def _frequent(
         self, sketch: NDArray[np.int64], position: int, keep: int, alphabet: bytes
     ) -> list[tuple[bytes, int]]:
-        """Fragments with hashes that stand out at a place; about as many as `keep` may do so by chance.
+        """Return fragments with hashes that are significant at a position; about `keep` may be false positives.
 
-        They need not be sure, as the join and the sketch of words throw out what does not belong together.
+        False positives are acceptable, since the join and the sketch of words remove them.
         """
         parts = list(self._possible(position, alphabet))
         names = [(part, number) for part in parts for number in range(_HASHES)]
@@ -141,12 +142,12 @@ class FragmentPuzzle(TextProtocol[Puzzle]):
         return [names[i] for i in best[standing_out].tolist()]
 
     def candidates(self) -> int:
-        """How many pieces with hashes are judged at all places together, over an alphabet as long as the usual one."""
+        """Return how many pieces with hashes are evaluated at all positions together, over the default alphabet."""
         r = self.randomizer
         return r.pieces * _HASHES * sum(len(LOWERCASE) ** letters for letters in range(1, r.piece + 1))
 
     def _possible(self, position: int, alphabet: bytes) -> Iterator[bytes]:
-        """Letters, and padding after them; the first letter of a word is not padding."""
+        """Yield all fragments: letters, then padding; the first letter of a word is not padding."""
         piece = self.randomizer.piece
         for letters in range(0 if position else 1, piece + 1):
             for part in itertools.product(alphabet, repeat=letters):
@@ -154,7 +155,7 @@ class FragmentPuzzle(TextProtocol[Puzzle]):
 
     @staticmethod
     def _joined(by_position: Sequence[Sequence[tuple[bytes, int]]]) -> Iterator[bytes]:
-        """Words whose fragments were all found with the same hash, which is the word's own."""
+        """Yield words whose fragments were all found with the same hash, which equals the word's hash."""
         for number in range(_HASHES):
             at_positions = [[part for part, hash_of in fragments if hash_of == number] for fragments in by_position]
             for parts in itertools.product(*at_positions):

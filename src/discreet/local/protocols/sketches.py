@@ -1,11 +1,11 @@
 """Apple's sketches for many people: the count mean sketch and its one-bit form.
 
-The tally of `cms` has, for each row of the hash table, the set bits of each column and the number of reports; that of
-`hcms` has the sum of the signs for each row and coordinate. Both are flat and add up.
+The tally of `cms` has, for each row of the hash table, the number of set bits of each column and the number of reports;
+that of `hcms` has the sum of the signs for each row and coordinate. Both are flat arrays that can be added.
 
-Estimates are unbiased, and their variances exact, over the choice of hash functions. Two people with the same value
-collide with a third value together if they use the same row, so there is a part that grows with the squares of counts,
-divided by rows times columns. How large these squares are together can be read from the tally: see `_pairs`.
+Estimates are unbiased, and their variances exact, over the choice of hash functions. Two people with the same value who
+use the same row collide with a third value together, so the variance has a term that grows with the squares of counts,
+divided by rows times columns. The sum of these squares can be estimated from the tally: see `_pairs`.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 class CountMeanSketch(Protocol[Sketch]):
-    """A value's estimate is what the table has in its column, row by row, less what others are expected to leave there.
+    """A value's estimate is the sum of its column over all rows, minus the expected contribution of other values.
 
-    Fingerprints are SHA-256 and columns differ from row to row, so that collisions are as good as independent.
+    Fingerprints are SHA-256 and columns differ from row to row, so collisions behave as if independent.
     """
 
     @property
     def contrast(self) -> Fraction:
-        """How much likelier the truth is than the lie: the expected sign of a report about +1."""
+        """The probability of the truth minus that of its opposite: the expected sign of a report about +1."""
         return 2 * chance_of(self.randomizer.keep) - 1
 
     @property
     def chances(self) -> tuple[Fraction, Fraction]:
-        """For `cms`: how likely one's own column's bit is set, and that of another value's column."""
+        """For `cms`: the probability that the bit of the own column is set, and of another value's column."""
         truthful, columns = chance_of(self.randomizer.keep), self.randomizer.columns
         return truthful, truthful / columns + (1 - truthful) * (columns - 1) / columns
 
@@ -59,7 +59,7 @@ class CountMeanSketch(Protocol[Sketch]):
         return hash_numbers(rows, seed, 0), hash_numbers(rows, seed, 1), hash_numbers(rows, seed, 2)
 
     def columns_of(self, codes: Codes, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The column of each code in each row; the two are broadcast against each other."""
+        """Return the column of each code in each row; the two arrays are broadcast."""
         codes = codes.astype(np.uint64)
         low, high, shift = (numbers[rows] for numbers in self._numbers)
         total = low * (codes & _LOW)
@@ -89,7 +89,7 @@ class CountMeanSketch(Protocol[Sketch]):
         return ((positions << 1) | plus).view(np.uint64)
 
     def flags_of(self, codes: Codes, draws: Draws) -> Flags:
-        """Reports of `cms` as rows of flags: the bits of the row's number, then one for each column."""
+        """Return reports of `cms` as rows of flags: the bits of the row number, then one flag per column."""
         r, people = self.randomizer, np.arange(codes.size)
         rows = draws.below(r.rows, codes.size)
         flags = np.empty((codes.size, r.bits), np.bool_)
@@ -102,7 +102,7 @@ class CountMeanSketch(Protocol[Sketch]):
         return no_stray_bits(reports, self.randomizer.bits) & (self._rows_of(reports) < self.randomizer.rows)
 
     def _rows_of(self, reports: Reports) -> NDArray[np.int64]:
-        """The row that each report names: its first bits."""
+        """Return the row number of each report: its first bits."""
         r = self.randomizer
         if not self.wide:
             return (reports.astype(np.uint64) >> np.uint64(r.bits - r.row_bits)).astype(np.int64)
@@ -136,7 +136,7 @@ class CountMeanSketch(Protocol[Sketch]):
         return np.asarray((found - reports * float(q)) / float(p - q), np.float64)
 
     def _look_up(self, table: NDArray[np.int64] | Tally, codes: Codes) -> NDArray[np.int64]:
-        """What the table has in each code's column, summed over the rows."""
+        """Return the table's entries in each code's column, summed over the rows."""
         r = self.randomizer
         flat, sums = np.ascontiguousarray(table, np.int64).reshape(-1), np.zeros(codes.size, np.int64)
         for first in range(0, codes.size, _LOOKED_UP_AT_ONCE // 8):
@@ -149,12 +149,12 @@ class CountMeanSketch(Protocol[Sketch]):
         return sums
 
     def variance(self, counts: Floats, reports: int, codes: Codes) -> Floats:
-        """Those who have none of `codes` count as all different."""
+        """People without any of `codes` count as having distinct values."""
         pairs = counts * (counts - 1)
         return self._variance(counts, reports, pairs.sum() - pairs)
 
     def estimated_variance(self, tally: Tally, reports: int, codes: Codes) -> Floats:
-        """The squares of one's own count are left out: the estimate's square, less what its noise adds to that."""
+        """Subtract from all pairs those of the value itself: the squared estimate, corrected for its noise."""
         counts, pairs = self.estimate(tally, reports, codes), self._pairs(tally, reports)
         kept = np.clip(counts, 0, reports)
         own = counts**2 - counts - self._variance(kept, reports, pairs)
@@ -173,11 +173,10 @@ class CountMeanSketch(Protocol[Sketch]):
         return np.asarray(alone + scale * part / r.rows * other_pairs, np.float64)
 
     def _pairs(self, tally: Tally, reports: int) -> float:
-        """The sum of f (f - 1) over all values, known or not: how many ordered pairs of people have the same.
+        """Estimate the sum of f (f - 1) over all values: the number of ordered pairs of people with the same value.
 
-        Two people are in one row and column with probability 1 / rows if they have the same value and 1 / (rows
-        columns) if not. The squares of the table's entries count such pairs, after the squares of the noise are taken
-        off.
+        Two people share a row and column with probability 1 / rows if they have the same value, otherwise with
+        1 / (rows columns). The squares of the table's entries, minus the squares of the noise, count such pairs.
         """
         r, contrast = self.randomizer, float(self.contrast)
         if r.one_bit:

@@ -1,4 +1,4 @@
-"""Subset selection for many people: Floyd's sampling of a set, one step for everybody at a time."""
+"""Subset selection for many people: Floyd's sampling of a set, one step for all people at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from discreet.local.protocols.protocol import PureProtocol, Reports, Tally, chan
 
 
 class SubsetSelection(PureProtocol[Subset]):
-    """A report supports the values in its set; the tally is in how many sets each value is."""
+    """A report supports the values in its set. The tally counts for each value the sets that contain it."""
 
     @property
     def chances(self) -> tuple[Fraction, Fraction]:
@@ -45,7 +45,7 @@ class SubsetSelection(PureProtocol[Subset]):
             picked, fallback = self._others(draws.below(last + 1, own.size), last, own)
             picked = np.where(flags[people, picked], fallback, picked)
             flags[people, picked] = True
-            if last == r.size - 1 - r.width:  # who tells the truth has one other value fewer
+            if last == r.size - 1 - r.width:  # a truthful set has one other value fewer
                 flags[truthful] = False
         flags[people, own] = truthful
         return packed_reports(flags)
@@ -67,7 +67,7 @@ class SubsetSelection(PureProtocol[Subset]):
     def _others(
         self, numbers: NDArray[np.int64], last: int, own: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The values that `numbers` and `last` stand for: the last value takes the number of one's own."""
+        """Map `numbers` and `last` to other values: the number of the person's own value stands for the last value."""
         end = self.randomizer.size - 1
         return np.where(numbers == own, end, numbers), np.where(own == last, end, last)
 

@@ -1,4 +1,4 @@
-"""Unary encoding for many people: one coin a value and person."""
+"""Unary encoding for many people: one coin per value and person."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.local.protocols.protocol import PureProtocol, Reports, Tally, chan
 
 
 class UnaryEncoding(PureProtocol[Unary]):
-    """A report supports the values whose bits are set; the tally is how often each is."""
+    """A report supports the values whose bits are set. The tally counts the set bits of each value."""
 
     @property
     def chances(self) -> tuple[Fraction, Fraction]:

@@ -1,1 +1,1 @@
-"""The shuffler, and what shuffling adds to privacy."""
+"""The shuffler, and privacy amplification by shuffling."""

@@ -1,21 +1,22 @@
-"""Hiding in the crowd: how much less n reports lose once a shuffler has taken the names off them.
+"""Privacy amplification by shuffling: the guarantee of n reports after a shuffler has removed their senders.
 
-Every report is epsilon-LDP by itself. If somebody whom the collector does not control mixes them, so that the collector
-sees a multiset and not who sent what, each person also hides among the lies of the others, and the collector learns
-less: (epsilon, delta)-DP for the exchange of one person's value, with an epsilon that falls like 1 / sqrt(n).
+Each report is epsilon-LDP. If a party that the collector does not control shuffles the reports, the collector sees a
+multiset and not who sent which report, so the random reports of others protect each person further. The result is
+(epsilon, delta)-DP for the exchange of one person's value, with an epsilon that decreases like 1 / sqrt(n).
 
-All of it holds only if
+The bounds hold only if
 
-- the shuffler is real: it waits for n reports, drops the senders, the message numbers, the times and the order, and
-  does not work with the collector;
-- n counts honest reports only: reports that the collector can recognise or has made up hide nobody;
-- everyone sends one report (else the losses of the reports add up), and it neither repeats nor carries a number of the
-  device (`Task.is_linkable`): else crowds that a person is in and is not in can be subtracted;
-- for local hashing, devices draw their own slots: one that the collector assigned is as good as a name, so that
-  shuffling such reports gains nothing, and the functions for tasks say so.
+- the shuffler works: it waits for n reports, removes the senders, message numbers, times and order, and does not
+  collude with the collector;
+- n counts honest reports only: reports that the collector recognises or has fabricated protect nobody;
+- each person sends one report (otherwise the losses of the reports add up), which neither repeats nor carries a number
+  of the device (`Task.is_linkable`): otherwise crowds with and without a person can be compared;
+- for local hashing, devices draw their own slots. A slot assigned by the collector identifies the device, so shuffling
+  gains nothing, and the functions for tasks take this into account.
 
-Three bounds, from the loosest: a closed form and an exact sum ("clones"), both for any epsilon-LDP randomizer; and the
-privacy blanket, for the randomizer at hand, with the chances that the devices use. All are rounded up.
+There are three bounds, from loose to tight: a closed form and an exact sum ("clones"), both for any epsilon-LDP
+randomizer; and the privacy blanket for a specific randomizer with the probabilities that devices use. All are rounded
+up.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ from discreet.local.tasks.task import Task
 from discreet.mechanisms.curves import Floats
 
 _TAIL = 1e-24
-"""What is cut off at the ends of a distribution; added to delta."""
+"""Probability cut off at the ends of a distribution; it is added to delta."""
 _PAD = 1e-10
-"""What rounding can do to the terms of the clones' sum, relative to the larger of two that are subtracted; added."""
+"""Bound on rounding errors in the clones' sum, relative to the larger of two subtracted terms; it is added."""
 _UNIT = 2.0**-48
-"""32 roundings: what a few operations on floats do, relative to what they are done to."""
+"""32 roundings: bound on the relative error of a few floating-point operations."""
 _POINTS = 1 << 16
-"""How finely the blanket's sum is laid out; twice as many lower epsilon by less than a part in a thousand."""
+"""Grid points for the blanket's sum; twice as many lower epsilon by less than a part in a thousand."""
 _MOST = 10**10
 
 
@@ -51,9 +52,9 @@ _MOST = 10**10
 
 
 def closed_form_epsilon(epsilon0: Number, n: int, delta: Number) -> float:
-    """The epsilon of n shuffled reports, each epsilon0-LDP, by a formula; epsilon0 itself where the formula is silent.
+    """Return the epsilon of n shuffled reports, each epsilon0-LDP, by a formula; epsilon0 if it does not apply.
 
-    Guarantee: an upper bound for any randomizer; for comparison, as `clones_epsilon` is three times smaller and more.
+    Guarantee: an upper bound for any randomizer. For comparison: `clones_epsilon` is at least three times smaller.
     Citation: Feldman, McMillan, Talwar 2021 (arXiv:2012.12803), theorem 3.1.
     """
     local, level = _read(epsilon0, n, delta)
@@ -65,7 +66,7 @@ def closed_form_epsilon(epsilon0: Number, n: int, delta: Number) -> float:
 
 
 def clones_epsilon(epsilon0: Number, n: int, delta: Number) -> float:
-    """The least epsilon of n shuffled reports, each epsilon0-LDP, as far as it can be known without more about them.
+    """Return the epsilon of n shuffled reports, each epsilon0-LDP, by the bound for a general randomizer.
 
     Guarantee: an upper bound for any randomizer, also if later reports depend on earlier ones.
     Citation: Feldman, McMillan, Talwar 2021 (arXiv:2012.12803), theorem 3.2, summed exactly.
@@ -80,17 +81,17 @@ def _epsilon_of_clones(local: float, n: int, level: float) -> float:
 
 
 def clones_delta(epsilon0: Number, n: int, epsilon: Number) -> float:
-    """The delta that goes with an epsilon, by the same sum."""
+    """Return the delta for an epsilon, by the same sum."""
     local, _ = _read(epsilon0, n, 0.5)
     return _clones_delta(local, n, float(read_epsilon(epsilon)))
 
 
 def _clones_delta(local: float, n: int, epsilon: float) -> float:
-    """E over C of the hockey-stick divergence between A + D and A + 1 - D.
+    """Return the expectation over C of the hockey-stick divergence between A + D and A + 1 - D.
 
     C ~ Bin(n - 1, e^-local) clones, A ~ Bin(C, 1/2) of the first kind, and D ~ Bern(high) for the person. Given C = c,
     x of the first kind are likelier by more than e^epsilon exactly if x > share (c + 1). Exchanging the kinds exchanges
-    the two neighbours, so that the other direction has the same delta.
+    the two neighbours, so the other direction has the same delta.
     """
     if epsilon >= local:
         return 0.0
@@ -107,7 +108,7 @@ def _clones_delta(local: float, n: int, epsilon: float) -> float:
 
 
 def _likely(count: int, chance: float, missing: float) -> Floats:
-    """All values of Bin(count, chance) but some that have less than _TAIL together, by Bernstein's inequality."""
+    """Return all values of Bin(count, chance) except some of total probability below _TAIL (Bernstein's inequality)."""
     log_tail = math.log(2 / _TAIL)
     reach = log_tail / 3 + math.sqrt(log_tail * log_tail / 9 + 2 * log_tail * count * chance * missing)
     first, last = max(0, math.floor(count * chance - reach)), min(count, math.ceil(count * chance + reach))
@@ -115,10 +116,10 @@ def _likely(count: int, chance: float, missing: float) -> Floats:
 
 
 def _upper_halves(counts: Floats, least: Floats, at: Floats) -> Floats:
-    """P(Bin(count, 1/2) >= least) for counts that follow each other, where least rises by 0 or 1 each time.
+    """Return P(Bin(count, 1/2) >= least) for consecutive counts, where least rises by 0 or 1 each time.
 
-    The first is a sum (what it leaves out makes it smaller, so delta larger), the others differ from the one before by
-    one or two terms. `at` is the chance of least - 1.
+    The first is a sum (omitted terms make it smaller, so delta larger); each other one differs from the one before by
+    one or two terms. `at` is the probability of least - 1.
     """
     first, start = counts[0], least[0]
     values = np.arange(start, min(first, start + 20 * math.sqrt(first) + 60) + 1)
@@ -129,7 +130,7 @@ def _upper_halves(counts: Floats, least: Floats, at: Floats) -> Floats:
 
 
 def _log_binomial(count: Floats | np.float64, value: Floats, chance: float, missing: float) -> Floats:
-    """The logarithm of a binomial probability, to about 1e-12, by deviances (Loader 2000)."""
+    """Return the logarithm of a binomial probability, to about 1e-12, by deviances (Loader 2000)."""
     count, value = np.broadcast_arrays(count, value)
     others = count - value
     inside = (value > 0) & (others > 0)
@@ -161,15 +162,15 @@ _SMALL_ERRORS = np.array(
 )
 
 
-# ── the randomizer at hand ──────────────────────────────────────────────────────────────────────────────────────────
+# ── a specific randomizer ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blanket:
-    """A randomizer with two levels: with chance `keep` a report from the value's own set, else one from outside of it.
+    """A randomizer with two levels: with probability `keep` a report from the value's own set, else one outside it.
 
-    `inside` is the size of each set, and `both` the least size of what two values' sets share, as parts of all reports.
-    Reports within a set are equally likely, and so are those outside.
+    `inside` is the size of each set, and `both` the least size of the intersection of two values' sets, as fractions of
+    all reports. Reports within a set are equally likely, and so are those outside.
     """
 
     keep: Fraction
@@ -178,17 +179,17 @@ class Blanket:
 
     @property
     def high(self) -> Fraction:
-        """How likely a report of one's own set is, relative to an even draw of all reports."""
+        """The probability of a report in the value's own set, relative to a uniform draw of all reports."""
         return self.keep / self.inside
 
     @property
     def low(self) -> Fraction:
-        """The same for a report outside of it. It is also the blanket: the share of people who draw evenly."""
+        """The same for a report outside it. It is also the blanket: the share of people who draw uniformly."""
         return (1 - self.keep) / (1 - self.inside)
 
 
 def blanket_of(randomizer: client.Randomizer) -> Blanket | None:
-    """The two levels of a randomizer, by the thresholds that devices use, or None if it has others."""
+    """Return the two levels of a randomizer, by the thresholds that devices use, or None if it has more levels."""
     keep: int | Fraction
     match randomizer:
         case _ if _is_numbered(randomizer):
@@ -200,12 +201,15 @@ def blanket_of(randomizer: client.Randomizer) -> Blanket | None:
         case client.Projective(points=points, on_plane=on_plane, on_line=on_line, keep=keep):
             inside, both = Fraction(on_plane, points), Fraction(on_line, points)
         case client.Hashing(buckets=buckets):
-            keep = _keep_after_both(randomizer)  # not a whole number of 2**-64 if there are two lies
+            keep = _keep_after_both(randomizer)  # with two rounds not a whole number of 2**-64
             inside, both = Fraction(1, buckets), Fraction(1, buckets) * _min_collisions(randomizer)
         case client.Hadamard(half=half, outputs=outputs, blocks=blocks, keep=keep):
             inside, both = Fraction(half, outputs), Fraction(0) if blocks > 1 else Fraction(half, 2 * outputs)
         case client.Sketch(one_bit=True, keep=keep):
-            inside, both = Fraction(1, 2), Fraction(1, 4)  # two rows of a Hadamard matrix agree in half of their places
+            inside, both = (
+                Fraction(1, 2),
+                Fraction(1, 4),
+            )  # two rows of a Hadamard matrix agree in half of their columns
         case client.Window(steps=steps, width=width, outputs=outputs, keep=keep):
             inside, both = Fraction(width, outputs), Fraction(max(0, width - steps), outputs)
         case _:
@@ -214,16 +218,16 @@ def blanket_of(randomizer: client.Randomizer) -> Blanket | None:
 
 
 def _keep_after_both(hashing: client.Hashing) -> Fraction:
-    """The chance of the true bucket, over 2**-64, after the permanent answer and the fresh one of `loloha`."""
+    """Return the probability of the true bucket, times 2**64, after both rounds of `loloha`."""
     first, again = Fraction(hashing.keep), Fraction(hashing.keep_again, client.WORD)
     return first * again + (client.WORD - first) * (1 - again) / (hashing.buckets - 1)
 
 
 def _min_collisions(hashing: client.Hashing) -> Fraction:
-    """How often two values share a bucket at least, over all slots.
+    """Return a lower bound on the fraction of slots in which two values share a bucket.
 
-    Functions of the family collide at least once in `buckets` times; the 2**slot_bits of them in use are as good as
-    drawn at random, so by Chernoff's bound no pair of 64-bit codes falls below this, but for a chance of e^-40.
+    Functions of the family collide with probability at least 1 / `buckets`. The 2**slot_bits functions in use behave
+    like random draws, so by Chernoff's bound no pair of 64-bit codes is below this, except with probability e^-40.
     """
     pairs = 128 * math.log(2) + 40
     less = math.sqrt(2 * pairs * hashing.buckets / 2**hashing.slot_bits)
@@ -231,9 +235,9 @@ def _min_collisions(hashing: client.Hashing) -> Fraction:
 
 
 def blanket_epsilon(task: Any, n: int, delta: Number) -> float:
-    """The epsilon of n shuffled reports of a task, by the privacy blanket of its randomizer.
+    """Return the epsilon of n shuffled reports of a task, by the privacy blanket of its randomizer.
 
-    `task` is a randomizer, or has one. For randomizers of more than two levels (unary encodings, the count mean sketch,
+    `task` is a randomizer or a task. For randomizers with more than two levels (unary encodings, the count mean sketch,
     RAPPOR, the means of one bit, the hybrid, heavy hitters: `blanket_of` is None) this is the bound of the clones.
 
     Guarantee: an upper bound for any two values and either order of them (both orders have the same delta, as the sets
@@ -250,7 +254,7 @@ def blanket_epsilon(task: Any, n: int, delta: Number) -> float:
 
 
 def blanket_delta(task: Any, n: int, epsilon: Number) -> float:
-    """The delta that goes with an epsilon, by the same bound."""
+    """Return the delta for an epsilon, by the same bound."""
     randomizer = _randomizer(task)
     _read(randomizer.epsilon, n, 0.5)
     law = blanket_of(randomizer)
@@ -260,11 +264,11 @@ def blanket_delta(task: Any, n: int, epsilon: Number) -> float:
 
 
 def epsilon_after_shuffling(task: Any, n: int, delta: Number) -> float:
-    """What n shuffled reports of a task cost each person together, at delta: the least of the valid bounds.
+    """Return the epsilon, at delta, of n shuffled reports of a task for each person: the least of the valid bounds.
 
-    Needs a real shuffler, honest reports and one report a person: see the head of this module. A task whose reports can
-    be linked gains nothing: what is in one crowd and not in another is a person's. For a bare randomizer the bound is
-    that of a single crowd.
+    Requires a working shuffler, honest reports and one report per person: see the module's docstring. A task whose
+    reports can be linked gains nothing: reports in one crowd but not in another belong to one person. For a bare
+    randomizer the bound is that of a single crowd.
     """
     randomizer = _randomizer(task)
     formula = closed_form_epsilon(randomizer.epsilon, n=_crowd(randomizer, n), delta=delta)
@@ -274,7 +278,7 @@ def epsilon_after_shuffling(task: Any, n: int, delta: Number) -> float:
 
 
 def cached_epsilon_after_shuffling(task: Task, n: int, delta: float) -> float:
-    """The same for services, which ask again and again: a second of work is done once."""
+    """Return the same from a cache, for services that need it repeatedly: it may take a second to compute."""
     return _epsilon_of(task.to_json(), n, delta)
 
 
@@ -284,10 +288,10 @@ def _epsilon_of(spec: str, n: int, delta: float) -> float:
 
 
 def _blanket_delta(law: Blanket, n: int, epsilon: float) -> float:
-    """E[max(0, L_1 + ... + L_M)] / (n low), where M ~ Bin(n, low) people draw evenly.
+    """Return E[max(0, L_1 + ... + L_M)] / (n low), where M ~ Bin(n, low) people draw uniformly.
 
     L is high - e^epsilon low if the draw is in the first value's set only, low - e^epsilon high if in the second's
-    only, and so on. Where two sets share more than `both`, L is less spread out (in convex order), and delta smaller.
+    only, and so on. If two sets share more than `both`, L is smaller in convex order, and so is delta.
     """
     high, low, less = float(law.high), float(min(law.low, law.high)), math.expm1(epsilon)
     one, both = float(law.inside - law.both), float(law.both)
@@ -297,22 +301,22 @@ def _blanket_delta(law: Blanket, n: int, epsilon: float) -> float:
 
 
 def _mean_above_zero(values: Floats, chances: Floats, n: int) -> float:
-    """At least E[max(0, Z_1 + ... + Z_n)] for independent Z that take `values` with `chances`, and else 0.
+    """Return an upper bound on E[max(0, Z_1 + ... + Z_n)] for independent Z with `values` and `chances`, otherwise 0.
 
-    Each value is split between the two points of a grid next to it, so that its mean stays: then the sum is larger in
-    convex order, and so is the mean of a convex function. The grid is a circle of `size` points around the sum's mean.
-    What goes around it has less than _TAIL, by Bernstein's inequality, and counts as the largest sum there is; what
-    comes around only adds. Rounding: with u = 2^-53, the spectrum's entry F^n is off by less than 32 u (1 + n E|1 -
-    e^(i t Z)|) of itself (the mean is at most the root of the mean square, which is at hand), and the inverse transform
-    by less than 32 u log2(size) in the Euclidean norm (Higham 2002, theorem 24.2: about 8 u log2(size)); both are
-    multiplied by the norm of max(0, sum) over the grid and added.
+    Each value is split between the two neighbouring grid points such that its mean is unchanged: this increases the sum
+    in convex order, and therefore the mean of a convex function. The grid is a circle of `size` points around the sum's
+    mean. By Bernstein's inequality, less than _TAIL of probability lies beyond the circle; it is counted as the largest
+    possible sum, and where it wraps around it only adds. Rounding: with u = 2^-53, the relative error of the spectrum's
+    entry F^n is below 32 u (1 + n E|1 - e^(i t Z)|) (bounding the mean by the root mean square), and the error of the
+    inverse transform is below 32 u log2(size) in the Euclidean norm (Higham 2002, theorem 24.2: about 8 u log2(size)).
+    Both are multiplied by the norm of max(0, sum) over the grid and added.
     """
     largest, farthest = float(values.max()), float(np.abs(values).max())
     if largest <= 0:
         return 0.0
     mean = n * float(values @ chances)
     reach = _reach(values, chances, n, farthest)
-    step = farthest / math.ceil(farthest * _POINTS / (2 * reach))  # so that the farthest value need not be split
+    step = farthest / math.ceil(farthest * _POINTS / (2 * reach))  # puts the farthest value on the grid
     size = 1 << math.ceil(math.log2(2 * reach / step + 4))
     lower = np.floor(values / step)
     upper_share = values / step - lower
@@ -330,8 +334,8 @@ def _mean_above_zero(values: Floats, chances: Floats, n: int) -> float:
 
 
 def _reach(values: Floats, chances: Floats, n: int, farthest: float) -> float:
-    """How far the sum strays from its mean, but for a chance of _TAIL, on any grid of steps to the farthest value."""
-    log_tail, bound = math.log(1 / _TAIL), 3 * farthest  # a value, its way to the next point, and the mean
+    """Return how far the sum is from its mean, except with probability _TAIL, for any grid step up to `farthest`."""
+    log_tail, bound = math.log(1 / _TAIL), 3 * farthest  # a value, its distance to a grid point, and the mean
     variance = n * float(chances @ (values * values + farthest * np.abs(values)))
     return min(n * bound, log_tail * bound / 3 + math.sqrt((log_tail * bound / 3) ** 2 + 2 * log_tail * variance))
 
@@ -339,7 +343,10 @@ def _reach(values: Floats, chances: Floats, n: int, farthest: float) -> float:
 def _power_of_spectrum(
     positions: NDArray[np.int64], weights: Floats, n: int, size: int
 ) -> tuple[NDArray[np.complex128], Floats]:
-    """The Fourier transform of the sum's law, from 1 - F so that nothing is lost where F is near 1; and its errors."""
+    """Return the Fourier transform of the sum's distribution, and bounds on its errors.
+
+    It is computed from 1 - F, so that no precision is lost where F is near 1.
+    """
     frequencies = np.arange(size // 2 + 1)
     turned, sideways = np.zeros(frequencies.size), np.zeros(frequencies.size)
     versines, sines = _circle(size)
@@ -355,7 +362,7 @@ def _power_of_spectrum(
 
 @lru_cache(maxsize=2)
 def _circle(size: int) -> tuple[Floats, Floats]:
-    """1 - cos and sin at all multiples of a turn's part."""
+    """Return 1 - cos and sin at all multiples of 1 / `size` of a turn."""
     angles = 2 * np.pi * np.arange(size) / size
     return 2 * np.sin(angles / 2) ** 2, np.sin(angles)
 
@@ -371,12 +378,12 @@ def _randomizer(task: Any) -> client.Randomizer:
 
 
 def _is_numbered(randomizer: client.Randomizer) -> bool:
-    """Whether reports carry a number that the collector gave to the device."""
+    """Whether reports carry a number that the collector assigned to the device."""
     return randomizer.slot_at is not None and bool(randomizer.spec.get("assigned"))
 
 
 def _crowd(randomizer: client.Randomizer, n: int) -> int:
-    """Among how many a report hides."""
+    """Return the effective crowd size."""
     _read(1, n, 0.5)
     return 1 if _is_numbered(randomizer) else n
 

@@ -1,4 +1,4 @@
-"""The least epsilon that a delta allows: a search where each look costs a sum over a whole crowd."""
+"""Search for the least epsilon for a delta, where each evaluation costs a sum over a whole crowd."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import math
 from collections.abc import Callable
 
 _WITHIN = 1e-5
-"""How near to the least, as a part of it."""
+"""Relative precision of the search."""
 _LEAST = 1e-300
-"""A delta below counts as this one, which has a logarithm."""
+"""A smaller delta counts as this one, so that it has a logarithm."""
 
 
 def least_epsilon(delta_of: Callable[[float], float], most: float, delta: float) -> float:
-    """The least epsilon whose delta is small enough, rounded up by a part in 10**5; `most` holds in any case.
+    """Return the least epsilon whose delta is at most `delta`, rounded up by a part in 10**5.
 
-    By secants of the logarithm of delta, which is nearly straight. An end that stays where it is counts for half each
-    time (the Illinois rule), and no guess falls so near to an end that the other one stays far away.
+    `most` is an epsilon that is known to be valid. The search uses secants of the logarithm of delta, which is nearly
+    linear in epsilon. The value at an end that does not move is halved each time (the Illinois rule), and guesses are
+    moved away from the ends, so that both ends converge.
     """
 
     def excess(epsilon: float) -> float:

@@ -1,12 +1,12 @@
-"""A shuffler's books: messages wait until a crowd is together, and leave it mixed, without senders, numbers and order.
+"""The shuffler's database: messages wait for a crowd, then go on shuffled, without senders, message numbers and order.
 
-A message is on disk before it is acknowledged. When a crowd leaves, one report of each sender goes into batches in one
-commit that deletes the messages; then the file is scrubbed, and nothing tells whose report is whose. Batches have
-random numbers and are kept until the collector has them, so that a shuffler that is killed at any point loses none and
-doubles none.
+A message is on disk before it is acknowledged. When a crowd is complete, one commit moves one report of each sender into
+batches and deletes the messages; then the file is scrubbed, so that nothing links a report to its sender. Batches have
+random message numbers and are stored until the collector has them, so a shuffler that is killed at any point loses no
+report and sends none twice.
 
-No place has more than its share of a crowd, and the crowd that is stated counts places, not senders, whom anybody can
-make up. What `shuffle.py` says of n shuffled reports holds for a crowd of n that are honest.
+No address has more than its share of a crowd, and the stated crowd size counts addresses, not senders, because senders
+are easy to fabricate. The bounds of `amplification.py` for n reports hold for a crowd with n honest reports.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from discreet.errors import OutOfDomain, OverQuota, ReplayedReport, ReportRefuse
 from discreet.local.collector import intake
 from discreet.local.collector.intake import Intake, Quota
 from discreet.local.collector.report_store import Received
-from discreet.local.collector.sender_limit import SHARES, SenderLimits
+from discreet.local.collector.sender_limit import ADDRESS_SHARES, SenderLimits
 from discreet.local.device.client import Draw
 from discreet.local.tasks.messages import most_in_a_batch, payload_of, read_message, read_payload, write_batch
 from discreet.local.tasks.task import Task
@@ -44,16 +44,16 @@ CREATE TABLE shuffler_batches (
     number BIGINT PRIMARY KEY, task TEXT NOT NULL, crowd BIGINT NOT NULL, message {blob} NOT NULL);
 """
 _LONGEST_BATCH = 64_000
-"""Bytes: what a collector reads in one piece."""
+"""Bytes that a collector reads in one request."""
 _MOST_WAITING = 1_000_000
-"""Messages of a task; as many bytes as a quota says."""
+"""Messages of one task. A quota limits their bytes."""
 _CROWDS_AHEAD = 20
 _LEAST_AHEAD = 1_000
-"""Messages of one place that wait: what it has in so many crowds, or this many, where that is more."""
+"""Limit on waiting messages of one address: its share of _CROWDS_AHEAD crowds, but at least _LEAST_AHEAD."""
 
 
 class Crowd(NamedTuple):
-    """Reports of a task that leave together, and of how many places they are."""
+    """Reports of one task that are shuffled together, and the number of addresses they come from."""
 
     task: Task
     reports: int
@@ -61,7 +61,7 @@ class Crowd(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A part of a crowd's reports on its way to the collector, in one message. `crowd` is how many places they are of."""
+    """A part of a crowd's reports in one message to the collector. `crowd` is the crowd's number of addresses."""
 
     number: int
     task: str
@@ -70,10 +70,10 @@ class Batch(NamedTuple):
 
 
 class ShufflerStore:
-    """Messages of some tasks that wait for a crowd of at least `batch`, one from each sender.
+    """Messages of some tasks that wait for a crowd of at least `batch` reports, one from each sender.
 
-    `per_address` is how many of a crowd may come from one place; a twentieth of `batch` unless it is said. Which ones
-    leave, where there are more, is drawn anew for every crowd: no sender can choose it.
+    `per_address` is the most reports of one address in a crowd, by default a twentieth of `batch`. If more are waiting,
+    the shuffler chooses at random, anew for every crowd, so that no sender can influence the choice.
     """
 
     def __init__(
@@ -90,8 +90,8 @@ class ShufflerStore:
         self.tasks = {task.id: task for task in tasks}
         self._store, self._batch, self._clock, self._draw = store, batch, clock, draw or Draw()
         self._quota = quota or Quota()
-        self._allowances = SenderLimits(self._quota, clock=clock)
-        self._per_address = per_address or max(1, batch // SHARES)
+        self._limits = SenderLimits(self._quota, clock=clock)
+        self._per_address = per_address or max(1, batch // ADDRESS_SHARES)
         for task in tasks:
             check_unlinkable(task)
         intake.prepare(store)
@@ -100,28 +100,30 @@ class ShufflerStore:
             if not t.run("SELECT 1 FROM shuffler_key"):
                 t.run("INSERT INTO shuffler_key VALUES (?)", os.urandom(32))
             self._key = bytes(t.run("SELECT key FROM shuffler_key")[0][0])
-        store.scrub()  # for an earlier process that was killed before it did
+        store.scrub()  # an earlier process may have been killed before it did
 
     def task(self, name: str) -> Task:
-        """A task by its id or its name."""
+        """Return a task by its id or name."""
         for task in self.tasks.values():
             if name in (task.id, task.name):
                 return task
-        raise UnknownTask("There is no such task.", next_step="Ask whoever runs the shuffler which tasks it takes.")
+        raise UnknownTask(
+            "The shuffler has no such task.", next_step="Ask the operator of the shuffler which tasks it accepts."
+        )
 
     def receive(self, task: Task, messages: Sequence[bytes], *, address: str) -> Received:
-        """Take messages of devices, all in one commit; on disk when this returns."""
+        """Store messages of devices, all in one commit. They are on disk when this returns."""
         refusals: list[ReportRefused | None] = []
         with self._store.transaction() as t:
             waiting, size = _counts(t, task)
-            admission = Intake(t, task, quota=self._quota, now=self._clock(), kept=size)
+            admission = Intake(t, task, quota=self._quota, now=self._clock(), stored_bytes=size)
             for message in messages:
                 try:
                     size += self._take(t, task, admission, message, address=address, waiting=waiting)
                     waiting += 1
                     refusals.append(None)
                 except ReportRefused as refusal:
-                    admission.refused(refusal)
+                    admission.count_refusal(refusal)
                     refusals.append(refusal)
             admission.close()
             _count(t, task, waiting, size)
@@ -130,14 +132,14 @@ class ShufflerStore:
     def _take(
         self, t: Transaction, task: Task, admission: Intake, message: bytes, *, address: str, waiting: int
     ) -> int:
-        """Let a message wait; how many bytes."""
-        self._allowances.take(address, task.id, len(message))
+        """Add a message to the queue, and return its number of bytes."""
+        self._limits.take(address, task.id, len(message))
         read, payload = read_message(task, message), payload_of(message)
         if len(read.reports) != 1:
-            raise OutOfDomain("A device sends one report at a time.", next_step="Use the client of Discreet.")
+            raise OutOfDomain("The message has more than one report.", next_step="Use the client of Discreet.")
         if t.run("SELECT 1 FROM shuffler_waiting WHERE task = ? AND message = ?", task.id, read.id):
-            raise ReplayedReport("This message waits already.", next_step="Nothing needs to be done.")
-        # Not the address, but whether two are the same: in the file for as long as the message waits.
+            raise ReplayedReport("This message is already waiting.", next_step="Nothing needs to be done.")
+        # A keyed hash: the file shows which waiting messages have the same address, but not the address.
         hash_code = hashlib.blake2b(address.encode(), key=self._key, digest_size=16).digest()
         self._check_queue(t, task, hash_code, waiting)
         admission.admit(read, len(payload), from_shuffler=False)
@@ -149,12 +151,12 @@ class ShufflerStore:
         most = max(_LEAST_AHEAD, _CROWDS_AHEAD * self._per_address)
         sql = "SELECT COUNT(*) FROM (SELECT 1 FROM shuffler_waiting WHERE task = ? AND place = ? LIMIT ?) AS ahead"
         if waiting >= _MOST_WAITING or t.run(sql, task.id, address, most)[0][0] >= most:
-            raise OverQuota("Too many reports wait here for a crowd.", next_step="Send the message another day.")
+            raise OverQuota("Too many reports are waiting for a crowd.", next_step="Send the message another day.")
 
     def mix(self) -> list[Crowd]:
-        """Let the crowds leave that are large enough."""
+        """Shuffle every crowd that is large enough, and write its batches."""
         crowds = [crowd for task in self.tasks.values() if (crowd := self._mix(task)) is not None]
-        self._store.scrub()  # every time: somebody may have been reading when the last crowd left
+        self._store.scrub()  # even without a crowd: a reader may have blocked the last scrub
         return crowds
 
     def _mix(self, task: Task) -> Crowd | None:
@@ -172,11 +174,11 @@ class ShufflerStore:
         return crowd
 
     def _choose_crowd(self, t: Transaction, task: Task) -> dict[bytes, bytes]:
-        """Messages of a crowd, with their places: one of each sender, no more of a place than its share."""
+        """Choose the messages of a crowd, with their addresses: one per sender, at most `per_address` per address."""
         rows = t.run("SELECT message, sender, place FROM shuffler_waiting WHERE task = ?", task.id)
         if len(rows) < self._batch:
             return {}
-        key = os.urandom(32)  # for this crowd alone
+        key = os.urandom(32)  # a new random order for each crowd
         rows.sort(key=lambda row: hashlib.blake2b(row[0], key=key, digest_size=16).digest())
         chosen: dict[bytes, bytes] = {}
         senders: set[bytes] = set()
@@ -197,24 +199,24 @@ class ShufflerStore:
             t.run("INSERT INTO shuffler_batches VALUES (?, ?, ?, ?)", *values)
 
     def next_batches(self) -> list[Batch]:
-        """Of each task the oldest batch that the collector does not have yet, as far as is known here."""
+        """Return the oldest undelivered batch of each task."""
         sql = "SELECT MIN(number) FROM shuffler_batches GROUP BY task"
         with self._store.transaction() as t:
             rows = t.run(f"SELECT number, task, crowd, message FROM shuffler_batches WHERE number IN ({sql})")  # noqa: S608
         return [Batch(*row) for row in rows]
 
-    def delivered(self, batch: Batch) -> None:
-        """The collector has it."""
+    def mark_delivered(self, batch: Batch) -> None:
+        """Delete a batch that the collector has received."""
         with self._store.transaction() as t:
             t.run("DELETE FROM shuffler_batches WHERE number = ?", batch.number)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the database."""
         self._store.close()
 
 
 def _counts(t: Transaction, task: Task) -> tuple[int, int]:
-    """How many messages of a task wait, and their bytes."""
+    """Read the number of waiting messages of a task, and their bytes."""
     rows = t.run("SELECT waiting, bytes FROM shuffler_counts WHERE task = ?", task.id)
     return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
 
@@ -225,7 +227,7 @@ def _count(t: Transaction, task: Task, waiting: int, size: int) -> None:
 
 
 def permutation(count: int, draw: Draw) -> list[int]:
-    """0, 1, ..., count - 1 in an order that is as likely as any other (Fisher and Yates)."""
+    """Return 0, 1, ..., count - 1 in a uniformly random order (Fisher and Yates)."""
     order = list(range(count))
     for last in range(count - 1, 0, -1):
         other = draw.below(last + 1)

@@ -1,1 +1,1 @@
-"""Tasks: what devices are asked, and the messages they send."""
+"""Tasks: queries to devices, and the messages that devices send."""

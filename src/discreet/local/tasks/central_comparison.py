@@ -1,7 +1,7 @@
-"""Central against local on the same query: what it costs in accuracy to trust nobody.
+"""Compare the accuracy of the central and the local model on the same query.
 
-One yes-or-no query to n people. A trusted curator adds Laplace noise to the share: an error of about 1/(ε n).
-Without one, everybody flips coins: about 1/(ε √n). (Sapienza slides, "Laplace Mechanism: Accuracy".)
+One yes-or-no query to n people. A trusted curator adds Laplace noise to the share: the error is about 1/(ε n). Without
+a trusted curator each person randomizes their answer: about 1/(ε √n). (Sapienza slides, "Laplace Mechanism: Accuracy".)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PEOPLE = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Errors of the estimated share, as the root of the mean square: measured, and as the formulas say."""
+    """Root mean square errors of the estimated share: measured, and expected by the formulas."""
 
     epsilon: float
     people: tuple[int, ...]
@@ -35,7 +35,7 @@ class Comparison:
     local_expected: tuple[float, ...]
 
     def plot(self) -> Picture:
-        """Both on logarithmic axes; lines are the formulas, dots were measured."""
+        """Plot both on logarithmic axes: lines are the formulas, dots are measured."""
         return plot_powers(
             {
                 "local, 1/(ε √n): randomized response": (self.people, self.local_expected, self.local),
@@ -49,7 +49,7 @@ class Comparison:
 def compare(
     *, epsilon: Number, people: Sequence[int] = PEOPLE, trials: int = 400, bits: RandomBits | None = None
 ) -> Comparison:
-    """Ask a made-up crowd both ways, so many times for each size."""
+    """Run both models on a simulated crowd, `trials` times for each number of people."""
     e, repeats = float(read_epsilon(epsilon)), read_count(trials, name="trials")
     source = bits or RandomBits()
     task = Task.frequency("a yes or a no", domain=["no", "yes"], epsilon=epsilon, protocol="warner")

@@ -1,4 +1,4 @@
-"""Messages at the collector's end: many reports in one message, and one way to say what is wrong with one."""
+"""Read and write messages at the collector: many reports in one message, and an error for each kind of bad message."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from discreet.local.protocols.protocol import Reports
 from discreet.local.tasks.task import Task
 
 NO_SENDER = bytes(16)
-"""Stands in messages of a shuffler or another shard, which come from no single device."""
+"""The sender in messages of a shuffler or another shard, which do not come from a single device."""
 
 LONGEST_MESSAGE = 1 << 20
-"""Bytes; a longer one is refused before anything in it is looked at."""
+"""Bytes. A longer message is refused before it is read."""
 
 _CHECKSUM = 4
 _AT_ONCE = 1 << 14
-"""Reports that are unpacked together: a bit takes 64 bytes on the way."""
+"""Reports that are unpacked together: a bit temporarily takes 64 bytes."""
 
 
 class Message(NamedTuple):
-    """A message that is sound in itself; whether it is new is for the collector to say."""
+    """A valid message. Whether it is a replay is checked elsewhere."""
 
     id: bytes
     sender: bytes
@@ -41,17 +41,18 @@ class Message(NamedTuple):
 
 
 def read_message(task: Task, message: bytes) -> Message:
-    """The reports in a message, or a refusal by name. What it says of its length is checked before it is unpacked."""
+    """Read the reports in a message, or refuse it. The stated length is checked before anything is unpacked."""
     _check_head(task, message)
     sender, count = message[33:49], int.from_bytes(message[49:53], "big")
     if sender != NO_SENDER and count > int(task.spec["caps"]["per_epoch"]):
         raise TooManyReports(
-            "No device may send so many reports.", next_step="Use the client that comes with Discreet."
+            "The message has more reports than a device may send.",
+            next_step="Use the client that comes with Discreet.",
         )
     if count == 0 or len(message) != HEADER + -(-count * task.randomizer.bits // 8) + _CHECKSUM:
         raise _truncated()
     if zlib.crc32(message[:-_CHECKSUM]).to_bytes(4, "big") != message[-_CHECKSUM:]:
-        raise CorruptReport("The checksum does not fit.", next_step="Send the message again.")
+        raise CorruptReport("The checksum of the message is wrong.", next_step="Send the message again.")
     reports = read_payload(task, payload_of(message), count)
     if not bool(task.protocol.legal(reports).all()):
         raise _illegal()
@@ -66,7 +67,7 @@ def _check_head(task: Task, message: bytes) -> None:
     if not message:
         raise _truncated()
     if message[0] != VERSION:
-        raise WrongVersion("The message is of another version.", next_step="Update the device.")
+        raise WrongVersion("The message has another format version.", next_step="Update the device.")
     if len(message) < HEADER + _CHECKSUM:
         raise _truncated()
     if message[1:17] != task.digest:
@@ -74,12 +75,12 @@ def _check_head(task: Task, message: bytes) -> None:
 
 
 def payload_of(message: bytes) -> bytes:
-    """The packed reports alone: neither who sent them nor under which number."""
+    """Return the packed reports of a message, without sender and message number."""
     return message[HEADER:-_CHECKSUM]
 
 
 def read_payload(task: Task, payload: bytes, count: int) -> Reports:
-    """Reports from their packed bits, so many at once that memory stays in proportion to what comes out."""
+    """Unpack reports, in parts, so that memory stays proportional to the result."""
     bits = task.randomizer.bits
     pack = np.frombuffer(payload, np.uint8)
     if np.unpackbits(pack[count * bits // 8 :])[count * bits % 8 :].any():
@@ -102,7 +103,7 @@ def _reports_of(rows: np.ndarray, *, wide: bool) -> Reports:
 
 
 def write_batch(task: Task, reports: Reports) -> bytes:
-    """One message for many reports, as a shuffler or a simulator sends it, under a new random number."""
+    """Return one message with many reports and a new random number, as a shuffler or a simulator sends it."""
     bits = task.randomizer.bits
     rows = np.unpackbits(reports.astype(np.uint8), axis=1, count=bits) if reports.ndim == 2 else _bits_of(reports, bits)
     payload = np.packbits(rows.reshape(-1)).tobytes()
@@ -110,7 +111,7 @@ def write_batch(task: Task, reports: Reports) -> bytes:
 
 
 def most_in_a_batch(task: Task, longest: int) -> int:
-    """How many reports fit into a message of so many bytes."""
+    """Return how many reports fit into a message of `longest` bytes."""
     return max(1, (longest - HEADER - _CHECKSUM) * 8 // task.randomizer.bits)
 
 
@@ -120,8 +121,11 @@ def _bits_of(words: Reports, bits: int) -> np.ndarray:
 
 
 def _truncated() -> TruncatedReport:
-    return TruncatedReport("The message is cut short, or too long.", next_step="Send the message again.")
+    return TruncatedReport("The message has the wrong length.", next_step="Send the message again.")
 
 
 def _illegal() -> OutOfDomain:
-    return OutOfDomain("No device reports this for this task.", next_step="Use the client that comes with Discreet.")
+    return OutOfDomain(
+        "The message has a report that is impossible for this task.",
+        next_step="Use the client that comes with Discreet.",
+    )

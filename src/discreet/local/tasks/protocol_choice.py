@@ -1,4 +1,4 @@
-"""Which protocol to take: the one with the least variance whose reports and decoding are small enough."""
+"""Choose a protocol: the one with the least variance whose reports and decoding are small enough."""
 
 from __future__ import annotations
 
@@ -12,58 +12,58 @@ from discreet.errors import BadTask
 from discreet.local.device.client import LEAST_EPSILON
 
 _MOST_EPSILON = 100
-"""Beyond it nothing is protected, and far beyond it e^ε is no number."""
+"""A larger epsilon protects nothing, and for a much larger one e^ε overflows."""
 MOST_BITS = 32
 MOST_WORK = 1 << 25
 _LARGEST_ORDER = 1200
 _LAST_RESORT = 1.05
-"""Local hashing is slow to decode; it is taken when everything else has more than so many times its variance."""
+"""Local hashing is slow to decode, so it is chosen only if the others have more than this times its variance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """A protocol with its best parameters, and what it would cost."""
+    """A protocol with its best parameters, its variance and its cost."""
 
     protocol: str
     parameters: dict[str, int]
     variance: float
-    """Of one rare value's estimated count, per report."""
+    """The variance of a rare value's estimated count, per report."""
     bits: int
     work: int
-    """Numbers that the collector holds and goes through to estimate everything, per report where it says so."""
-    against: str = ""
-    """Why it was not taken; empty for the one that was."""
+    """Size of the table that the collector needs for an estimate of all values."""
+    reason: str = ""
+    """Why it was not chosen; empty for the chosen one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The protocol that was taken, and all that were looked at."""
+    """The chosen protocol, and all protocols that were considered."""
 
     size: int
     epsilon: float
-    taken: Option
+    chosen: Option
     options: tuple[Option, ...]
 
     @property
     def protocol(self) -> str:
         """Its name."""
-        return self.taken.protocol
+        return self.chosen.protocol
 
     @property
     def parameters(self) -> dict[str, int]:
         """Its parameters."""
-        return dict(self.taken.parameters)
+        return dict(self.chosen.parameters)
 
     @property
     def line(self) -> float:
-        """4 e^ε / (e^ε - 1)²: what no protocol beats when values are many."""
+        """4 e^ε / (e^ε - 1)²: the least variance of any protocol for many values."""
         return best_line(self.epsilon)
 
     def explain(self) -> str:
-        """The table that justified the choice."""
+        """The table of all considered protocols that justifies the choice."""
         rows = [("protocol", "variance a report", "× best line", "bits a report", "")]
-        for option in sorted(self.options, key=lambda option: (option is not self.taken, option.variance)):
-            note = option.against or "taken"
+        for option in sorted(self.options, key=lambda option: (option is not self.chosen, option.variance)):
+            note = option.reason or "taken"
             ratio = f"{option.variance / self.line:.3f}"
             rows.append((option.protocol, f"{option.variance:.4g}", ratio, f"{option.bits:,}", note))
         widths = [max(len(row[i]) for row in rows) for i in range(5)]
@@ -83,41 +83,41 @@ def best_line(epsilon: float) -> float:
 
 
 def auto(domain_size: int, epsilon: Number, *, most_bits: int = MOST_BITS, most_work: int = MOST_WORK) -> Choice:
-    """The protocol with the least variance among those whose reports and tables are small enough."""
+    """Choose the protocol with the least variance among those whose reports and tables are small enough."""
     size = read_count(domain_size, name="domain_size", least=2)
     e = float(read_epsilon(epsilon))
     if not LEAST_EPSILON <= e <= _MOST_EPSILON:
-        raise BadTask("No task has an epsilon that is so small or so large.", next_step="Give one from 0.01 to 10.")
+        raise BadTask("The epsilon of a task is too small or too large.", next_step="Give one from 0.01 to 10.")
     return _auto(size, e, read_count(most_bits, name="most_bits"), read_count(most_work, name="most_work"))
 
 
 @lru_cache(maxsize=1 << 12)
 def _auto(size: int, epsilon: float, most_bits: int, most_work: int) -> Choice:
-    options = [_limited(option, most_bits, most_work) for option in _options(size, epsilon, most_bits, most_work)]
+    options = [_with_limits(option, most_bits, most_work) for option in _options(size, epsilon, most_bits, most_work)]
     hashing = next(option for option in options if option.protocol == "olh")
-    admitted = [option for option in options if not option.against and option is not hashing]
-    taken = min(admitted, key=lambda option: (option.variance, option.bits, option.work), default=hashing)
-    if taken.variance > _LAST_RESORT * hashing.variance:
-        taken = hashing
-    seen = [option if option is taken else _beaten(option, taken) for option in options]
-    return Choice(size=size, epsilon=epsilon, taken=taken, options=tuple(seen))
+    admitted = [option for option in options if not option.reason and option is not hashing]
+    chosen = min(admitted, key=lambda option: (option.variance, option.bits, option.work), default=hashing)
+    if chosen.variance > _LAST_RESORT * hashing.variance:
+        chosen = hashing
+    seen = [option if option is chosen else _with_reason(option, chosen) for option in options]
+    return Choice(size=size, epsilon=epsilon, chosen=chosen, options=tuple(seen))
 
 
-def _limited(option: Option, most_bits: int, most_work: int) -> Option:
+def _with_limits(option: Option, most_bits: int, most_work: int) -> Option:
     if option.protocol != "olh" and option.bits > most_bits:
-        return replace(option, against=f"more than {most_bits} bits a report")
+        return replace(option, reason=f"more than {most_bits} bits a report")
     if option.work > most_work and option.protocol != "olh":
-        return replace(option, against=f"tables of more than {most_work:,} numbers")
+        return replace(option, reason=f"tables of more than {most_work:,} numbers")
     return option
 
 
-def _beaten(option: Option, taken: Option) -> Option:
-    if option.against:
+def _with_reason(option: Option, chosen: Option) -> Option:
+    if option.reason:
         return option
     if option.protocol == "olh":
-        return replace(option, against="hashes every value for every report: for domains too large to list")
-    same = option.variance <= taken.variance * (1 + 1e-9)
-    return replace(option, against="larger reports" if same else "more variance")
+        return replace(option, reason="hashes every value for every report: for domains too large to list")
+    same = option.variance <= chosen.variance * (1 + 1e-9)
+    return replace(option, reason="larger reports" if same else "more variance")
 
 
 def _options(size: int, epsilon: float, most_bits: int, most_work: int) -> Iterator[Option]:
@@ -169,15 +169,15 @@ def _bits(size: int) -> int:
 
 
 def hashing_buckets(epsilon: float) -> int:
-    """The number of buckets that is best for local hashing: e^ε + 1, rounded."""
+    """Return the best number of buckets for local hashing: e^ε + 1, rounded."""
     return max(2, min(round(math.exp(epsilon)) + 1, 1 << 16))
 
 
 def subset_width(size: int, epsilon: float) -> int:
-    """How many values a reported set has: size / (e^ε + 1), up or down, whichever is better."""
+    """Return how many values a reported set has: size / (e^ε + 1), rounded up or down, whichever is better."""
     e = math.exp(epsilon)
-    in_window = {max(1, min(size - 1, math.floor(size / (e + 1)))), max(1, min(size - 1, math.ceil(size / (e + 1))))}
-    return min(in_window, key=lambda width: _subset_variance(size, width, e))
+    widths = {max(1, min(size - 1, math.floor(size / (e + 1)))), max(1, min(size - 1, math.ceil(size / (e + 1))))}
+    return min(widths, key=lambda width: _subset_variance(size, width, e))
 
 
 def _subset_variance(size: int, width: int, e: float) -> float:
@@ -193,7 +193,7 @@ def _pure_variance(p: float, q: float) -> float:
 
 @lru_cache(maxsize=1)
 def prime_powers() -> tuple[int, ...]:
-    """Orders of finite fields whose elements have at most eight digits."""
+    """Return the orders of finite fields whose elements have at most eight digits."""
     orders = []
     for order in range(2, _LARGEST_ORDER):
         prime = next(p for p in range(2, order + 1) if order % p == 0)
@@ -206,7 +206,7 @@ def prime_powers() -> tuple[int, ...]:
 
 
 def projective_option(size: int, epsilon: float, *, most_bits: int = MOST_BITS, most_work: int = MOST_WORK) -> Option:
-    """The geometry with the least variance among those that are small enough, or else the smallest one."""
+    """Return the geometry with the least variance among those that are small enough, or else the smallest."""
     e = math.exp(epsilon)
     geometries = []
     for order in prime_powers():
@@ -224,7 +224,7 @@ def projective_option(size: int, epsilon: float, *, most_bits: int = MOST_BITS, 
 
 
 def hadamard_option(size: int, epsilon: float) -> Option:
-    """The number of blocks with the least variance when values are spread evenly over them."""
+    """Return the number of blocks with the least variance if values are spread evenly over them."""
     e = math.exp(epsilon)
     layouts = []
     for exponent in range(max(1, math.ceil(epsilon / math.log(2)) + 2)):

@@ -1,4 +1,4 @@
-"""Many people at once: the vectorised twin of client and collector, with the same randomizer and the same estimate."""
+"""Simulate many people at once: vectorised client and collector, with the same randomizer and the same estimate."""
 
 from __future__ import annotations
 
@@ -25,16 +25,19 @@ def simulate(
     *,
     bits: RandomBits | None = None,
     on_progress: Callable[[int], None] | None = None,
-    **asked: Any,
+    **options: Any,
 ) -> Any:
-    """What the collector would estimate if each of `values` were one person's, reported once from a device."""
-    return collect(task, values, bits=bits, on_progress=on_progress).estimate(**asked)
+    """Return the collector's estimate if each of `values` is one person's and is reported once from a device.
+
+    `options` are those of `Collector.estimate`.
+    """
+    return collect(task, values, bits=bits, on_progress=on_progress).estimate(**options)
 
 
 def collect(
     task: Task, values: Any, *, bits: RandomBits | None = None, on_progress: Callable[[int], None] | None = None
 ) -> Collector:
-    """A collector with one report of every person."""
+    """Return a collector with one report of each person."""
     draws, collector = Draws(bits), Collector(task)
     for start, codes in _codes(task, values):
         slots = np.arange(start, start + len(codes))
@@ -45,20 +48,20 @@ def collect(
 
 
 def _codes(task: Task, values: Any) -> Iterator[tuple[int, Any]]:
-    """The codes of all people, a million at a time."""
+    """Yield the codes of all people, a million at a time."""
     for start in range(0, len(values), _AT_ONCE):
         yield start, codes_of(task, values[start : start + _AT_ONCE])
 
 
 def codes_of(task: Task, values: Any) -> Any:
-    """What the randomizer takes, for many values."""
+    """Return the codes that the randomizer takes, for many values."""
     domain = task.spec["domain"]
     if "lower" in domain:
         return _grid_codes(task, np.asarray(values, np.float64))
     if "length" in domain:
         return [task.code_of(value) for value in values]
     kind = np.uint64 if task.randomizer.code_kind == "anything" else np.int64
-    if len({type(value) for value in task.values[:1000]}) > 1:  # an array would make texts of the numbers among them
+    if len({type(value) for value in task.values[:1000]}) > 1:  # an array would convert numbers to texts
         return np.array([task.code_of(value) for value in values], kind)
     given = np.asarray(values)
     if "range" in domain and given.dtype.kind in "iu":
@@ -68,7 +71,7 @@ def codes_of(task: Task, values: Any) -> Any:
 
 
 def _numbered_codes(task: Task, given: Any, size: int) -> Any:
-    """The numbers themselves; or their fingerprints, each worked out once."""
+    """Return the numbers themselves, or their fingerprints, each computed once."""
     if given.size and (given.min() < 0 or given.max() >= size):
         raise BadData("A value is not in the task's domain.", next_step="Give numbers below the domain's size.")
     numbers = given.astype(np.int64)
@@ -81,7 +84,7 @@ def _numbered_codes(task: Task, given: Any, size: int) -> Any:
 
 
 def _grid_codes(task: Task, values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The place on the grid that the client finds in exact arithmetic; here in floats, so ties may fall either way."""
+    """Return positions on the grid. The client uses exact arithmetic; here it is floats, so ties may differ."""
     if not np.isfinite(values).all():
         raise BadData("A value is not a finite number.", next_step="Leave it out.")
     lower, upper = (float(Fraction(task.spec["domain"][end])) for end in ("lower", "upper"))

@@ -1,4 +1,4 @@
-"""Tasks: what is asked of people's devices, fixed in a specification that has a name of its own, its hash."""
+"""Tasks: a query to devices, fixed in a specification that is identified by its hash."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _FREQUENCY = (
 )
 _MEAN = ("duchi", "piecewise", "hybrid")
 _MOST_REPORTS = 1000
-"""Of one device, where nobody says: this many, or fewer where these would cost more than a device gives."""
+"""Default cap on the reports of one device; less if that many would cost more than the default device budget."""
 _STEPS = 1 << 16
 _MOST_VALUES = 1 << 26
 
@@ -80,13 +80,13 @@ class Task:
     """One query to many devices. The specification is all that a device needs; its hash is in every message.
 
     Build one with `Task.frequency`, `Task.mean`, `Task.distribution` or `Task.heavy_hitters`; read a published one with
-    `Task.from_json`. Caps say how many reports one device makes in an epoch and in its life.
+    `Task.from_json`. Caps limit how many reports one device makes per epoch and in its lifetime.
     """
 
     spec: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        _ = self.randomizer  # a task that cannot be carried out is refused here
+        _ = self.randomizer  # refuses an invalid task
 
     @classmethod
     def frequency(
@@ -100,9 +100,10 @@ class Task:
         parameters: Mapping[str, int] | None = None,
         **rules: Any,
     ) -> Task:
-        """How many people have each value of `domain`; without a domain, of any list of candidates given later.
+        """Ask how many people have each value of `domain`, or, without a domain, of a list of candidates given later.
 
-        `first` is what a single report may cost where `epsilon` is for all reports of one epoch (rappor, loloha).
+        `first` is the cost of a single report, for protocols whose `epsilon` is for all reports of an epoch (rappor,
+        loloha).
         """
         values = _domain(domain)
         chosen = _named(protocol, _FREQUENCY, default="auto")
@@ -131,7 +132,7 @@ class Task:
         steps: int = _STEPS,
         **rules: Any,
     ) -> Task:
-        """The mean of a number between public bounds; numbers beyond them are clamped on the device."""
+        """Ask for the mean of a number between public bounds; devices clamp numbers to them."""
         chosen = _named(protocol, _MEAN, default="hybrid")
         e = float(read_epsilon(epsilon))
         parameters = {"steps": read_count(steps, name="steps")}
@@ -145,7 +146,7 @@ class Task:
     def distribution(
         cls, name: str, *, lower: Number, upper: Number, epsilon: Number, bins: int = 64, **rules: Any
     ) -> Task:
-        """How a number between public bounds is distributed, over `bins` equal parts: square wave."""
+        """Ask for the distribution of a number between public bounds over `bins` equal parts (square wave)."""
         steps = read_count(bins, name="bins", least=2) - 1
         width = numeric.square_wave_width(steps, float(read_epsilon(epsilon)))
         parameters = {"steps": steps, "width": width}
@@ -162,7 +163,7 @@ class Task:
         parameters: Mapping[str, Any] | None = None,
         **rules: Any,
     ) -> Task:
-        """The most frequent texts of at most `length` bytes, when nobody can list them beforehand."""
+        """Ask for the most frequent texts of at most `length` bytes, if they cannot be listed beforehand."""
         chosen = _named(protocol, ("pem", "sfp"), default="pem")
         bytes_long = read_count(length, name="length", least=2)
         e = float(read_epsilon(epsilon))
@@ -177,13 +178,13 @@ class Task:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Task:
-        """A task that somebody published."""
+        """Read a published task."""
         try:
             return cls(json.loads(text))
         except (ValueError, TypeError) as error:
             if isinstance(error, BadTask):
                 raise
-            raise _no_task() from None
+            raise _unreadable() from None
 
     def to_json(self) -> str:
         """The specification, as it is published and hashed."""
@@ -191,7 +192,7 @@ class Task:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name of the task."""
         return str(self.spec["name"])
 
     @property
@@ -201,12 +202,12 @@ class Task:
 
     @property
     def epsilon(self) -> float:
-        """What one report costs; for rappor, loloha and `memoize`, what all reports of one epoch cost."""
+        """The cost of one report; for rappor, loloha and `memoize`, the cost of all reports of one epoch."""
         return float(_number(self.spec["epsilon"]))
 
     @cached_property
     def digest(self) -> bytes:
-        """16 bytes of the hash of the specification."""
+        """The first 16 bytes of the hash of the specification."""
         return task_digest(self.spec)
 
     @property
@@ -216,36 +217,36 @@ class Task:
 
     @cached_property
     def randomizer(self) -> Randomizer:
-        """What devices do."""
+        """The randomizer that devices use."""
         return _randomizer(self.spec)
 
     @cached_property
     def protocol(self) -> Protocol[Any]:
-        """The same for many people at once, and the estimator."""
+        """The randomizer for many people at once, with the estimator."""
         return protocol_for(self.randomizer)
 
     @property
     def values(self) -> Sequence[Value]:
-        """The values of the domain, in order; empty where it is open."""
+        """The values of the domain, in order; empty if it is open."""
         domain = self.spec["domain"]
         return range(domain["range"]) if "range" in domain else domain.get("values", ())
 
     @property
     def lifetime_epsilon(self) -> float:
-        """What a device that makes all the reports it may make gives away, at most, for any two histories of values."""
+        """The most that a device can lose with all its permitted reports, for any two histories of values."""
         return rounded_up(lifetime_loss(self.randomizer, **self.spec["caps"]))
 
     @property
     def is_linkable(self) -> bool:
-        """Whether two reports of a device can be told to be one device's: they repeat, or carry a number of its own.
+        """Whether two reports of a device can be linked, because they repeat or carry the device's number.
 
-        Such reports hide in no crowd: what is in one crowd and not in the next is a person's.
+        Shuffling does not protect such reports: those in one crowd but not in the next belong to one person.
         """
         keeps_answer = self.spec["memoize"] or isinstance(self.randomizer, TwoRounds)
         return bool(keeps_answer or self.spec["assigned"] or self.randomizer.slot_at is not None)
 
     def code_of(self, value: Any) -> Any:
-        """What the randomizer takes for a value."""
+        """Return the code that the randomizer takes for a value."""
         try:
             return self._coder(value)
         except ClientRefused as error:
@@ -256,7 +257,7 @@ class Task:
         return build_coder(self.spec)
 
     def explain(self) -> str:
-        """What a person is asked for, what it costs, and why this protocol."""
+        """Describe what a person is asked for, what it costs, and why this protocol was chosen."""
         caps, bits = self.spec["caps"], self.randomizer.bits
         at_most = f"{caps['per_epoch']:,} an epoch and {caps['lifetime']:,} in all"
         lines = [
@@ -271,11 +272,11 @@ class Task:
         return "\n".join(lines)
 
     def choice(self) -> Choice:
-        """What `auto` would take for this many values and this epsilon."""
+        """Return the choice of `auto` for this number of values and this epsilon."""
         return auto(len(self.values), _number(self.spec["epsilon"]))
 
 
-def _no_task() -> BadTask:
+def _unreadable() -> BadTask:
     return BadTask("This is not a task.", next_step="Give the whole specification, as it was published.")
 
 
@@ -295,7 +296,7 @@ def _named(protocol: str, known: Sequence[str], *, default: str) -> str:
     if name == "auto":
         return default
     if name not in known:
-        raise BadTask("There is no such protocol for this kind of task.", next_step=f"Take one of: {', '.join(known)}.")
+        raise BadTask("This kind of task has no such protocol.", next_step=f"Use one of: {', '.join(known)}.")
     return name
 
 
@@ -304,17 +305,19 @@ def _domain(domain: Sequence[Value] | range | None) -> dict[str, Any]:
         return {"open": True}
     if isinstance(domain, range):
         if domain.start != 0 or domain.step != 1:
-            raise BadTask("A range of values begins at 0 and goes up by 1.", next_step="Give range(n), or a list.")
+            raise BadTask("A range of values must start at 0 with step 1.", next_step="Give range(n), or a list.")
         size = len(domain)
         described: dict[str, Any] = {"range": size}
     else:
         values = list(domain)
         size = len(values)
         if not all(type(value) in (str, int) for value in values) or len(set(map(str, values))) != size:
-            raise BadTask("Values are different texts or integers.", next_step="Leave out what appears twice.")
+            raise BadTask("Values must be distinct texts or integers.", next_step="Remove duplicates and other types.")
         described = {"values": values}
     if not 2 <= size <= _MOST_VALUES:
-        raise BadTask(f"A domain has 2 to {_MOST_VALUES:,} values.", next_step="Leave domain out for an open one.")
+        raise BadTask(
+            f"A domain must have 2 to {_MOST_VALUES:,} values.", next_step="Leave domain out for an open domain."
+        )
     return described
 
 
@@ -330,7 +333,7 @@ def _olh(size: int, epsilon: Number) -> dict[str, Any]:
 def _frequency_parameters(protocol: str, size: int, epsilon: Number, first: Number | None) -> dict[str, Any]:
     e = float(read_epsilon(epsilon))
     if protocol in ("coin", "warner") and size != 2:
-        raise BadTask("This protocol is for two values.", next_step="Take grr for more.")
+        raise BadTask("This protocol is for two values.", next_step="Use grr for more values.")
     if protocol == "subset":
         return {"size": size, "width": subset_width(size, e)}
     if protocol == "pgr":
@@ -354,7 +357,7 @@ def _frequency_parameters(protocol: str, size: int, epsilon: Number, first: Numb
 
 
 def _loloha_buckets(first: float) -> int:
-    """The number of buckets with the least variance of one report: 1/g stands for a lie, so few are best."""
+    """Return the number of buckets with the least variance of one report. Few are best: 1 / buckets is a false match."""
 
     def variance(buckets: int) -> float:
         truthful = math.exp(first) / (math.exp(first) + buckets - 1)
@@ -375,7 +378,7 @@ def _spec(  # noqa: PLR0917  the parts of a specification, in its order
 ) -> dict[str, Any]:
     known = {"per_epoch", "lifetime", "epoch_seconds", "min_batch", "memoize", "assigned", "seed"}
     if unknown := set(rules) - known:
-        raise BadTask(f"A task has no rule {min(unknown)!r}.", next_step=f"Known: {', '.join(sorted(known))}.")
+        raise BadTask(f"A task has no option {min(unknown)!r}.", next_step=f"Use one of: {', '.join(sorted(known))}.")
     spec: dict[str, Any] = {
         "version": VERSION,
         "name": str(name),
@@ -391,14 +394,14 @@ def _spec(  # noqa: PLR0917  the parts of a specification, in its order
         "assigned": bool(rules.get("assigned", False)),
     }
     spec["caps"] = _caps(spec, rules)
-    # The hash functions are public; any number that does not look at people's values will do.
+    # The hash functions are public: any seed that does not depend on people's values is good.
     drawn = int.from_bytes(hashlib.sha256(canonical_bytes(spec)).digest()[:6], "big")
     spec["seed"] = read_count(rules.get("seed", drawn), name="seed", least=0)
     return spec
 
 
 def _caps(spec: Mapping[str, Any], rules: Mapping[str, Any]) -> dict[str, int]:
-    """What the rules say; a lifetime that nobody names costs at most what a device gives by itself."""
+    """Return the caps in the rules. The default lifetime cap costs at most the default device budget."""
     randomizer = _randomizer({**spec, "caps": {"per_epoch": 1, "lifetime": 1}, "seed": 0})
     per_epoch = rules.get("per_epoch")
 

@@ -1,4 +1,4 @@
-"""What a collector checks beside what devices check: a published task can be listed, reported to and estimated."""
+"""Checks of a collector, beyond those of devices: a published task can be listed, reported to and estimated."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from discreet.local.protocols.puzzle import FragmentPuzzle
 from discreet.local.tasks.task import Task
 
 _KINDS = {"frequency": {"numbers", "anything"}, "mean": {"grid"}, "distribution": {"grid"}, "heavy-hitters": {"texts"}}
-"""What the randomizer takes, by what is asked."""
+"""Kinds of code that the randomizer may take, by the kind of task."""
 _LARGEST_TALLY = 1 << 27
-"""Bytes of the tally of a task that nobody has reported to yet; an estimate makes several arrays of its size."""
+"""Bytes of an empty tally; an estimate allocates several arrays of its size."""
 _MOST_COMPARED = 1 << 16
-"""Candidates, where each is compared with every report."""
+"""Limit on candidates, if each is compared with every report."""
 _MOST_HASHED = 1 << 20
-"""Candidates, where each is hashed by itself; pieces of words with their hashes."""
+"""Limit on candidates, if each is hashed separately; also on pieces of words with their hashes."""
 _LARGEST_MATRIX = 1 << 22
 """Numbers in the matrix that an estimator inverts."""
 _ID = re.compile("[0-9a-f]{32}")
 
 
 def validate_task(spec: Mapping[str, Any]) -> Task:
-    """A task that can be carried out to its end, or a refusal, whatever it is that is wrong with it."""
+    """Return a task that can be reported to and estimated, or raise BadTask for any specification that cannot."""
     try:
         task = Task(spec)
         if "/" in spec["name"]:
-            raise _wrong("its name must have no slash")
+            raise _wrong("its name must not contain a slash")
         if _ID.fullmatch(spec["name"]):
-            raise _wrong("its name must not look like the number of a task")
+            raise _wrong("its name must not look like the id of a task")
         if task.randomizer.code_kind not in _KINDS[task.kind] or (
             (task.kind == "distribution") != (spec["protocol"] == "square-wave")
         ):
-            raise _wrong("its protocol does not answer what is asked")
+            raise _wrong("its protocol does not fit the kind of task")
         if Collector(task).tally.nbytes > _LARGEST_TALLY:
             raise _wrong("its tally is too large")
         if not _is_estimable(task):
-            raise _wrong("an estimate of so much would take too long or too much memory")
+            raise _wrong("its estimate would take too long or too much memory")
         _ = task.lifetime_epsilon, task.explain()
         for value in list(task.values[:2]):
             task.code_of(value)
@@ -53,7 +53,7 @@ def validate_task(spec: Mapping[str, Any]) -> Task:
 
 
 def _is_estimable(task: Task) -> bool:
-    """What an estimate will need is known before anybody reports."""
+    """Whether an estimate will need acceptable time and memory. This is known before the first report."""
     device, protocol, size = task.randomizer, task.protocol, len(task.values)
     if "lower" in task.spec["domain"]:
         lower, upper = bounds_of(task)
@@ -70,13 +70,13 @@ def _is_estimable(task: Task) -> bool:
 
 
 def check_unlinkable(task: Task) -> None:
-    """Refuse a task whose reports no shuffler can hide."""
+    """Refuse a task whose reports can be linked, since shuffling does not protect these."""
     if task.is_linkable:
         raise BadTask(
-            "Reports of this task repeat, or carry a number of their device, so that shuffling hides nobody.",
-            next_step="Take a protocol whose reports are drawn anew (grr, subset, oue, hadamard), without memoize.",
+            "Reports of this task repeat or carry their device's number, so shuffling protects nobody.",
+            next_step="Use a protocol with fresh reports (grr, subset, oue, hadamard), without memoize.",
         )
 
 
 def _wrong(problem: str) -> BadTask:
-    return BadTask(f"The task cannot be carried out: {problem}.", next_step="Write it with `discreet collect new`.")
+    return BadTask(f"The task is invalid: {problem}.", next_step="Create it with `discreet collect new`.")

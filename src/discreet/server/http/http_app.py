@@ -91,7 +91,7 @@ def create_app(
         RateLimit(rate=known.public_rate, at_once=known.public_at_once),
         RateLimit(rate=2 * rate, at_once=known.connections),
         Queries(current, rate_limit=rate_limit, time_budget=time_budget),
-        ReportStore.of(curator.declared),
+        ReportStore.from_catalog(curator.declared),
         SavedQueries(open_store(curator.declared.ledger)),
         limits=known,
     )

@@ -242,13 +242,13 @@ export class Device {
   count(book, account, now) {
     const caps = this.spec.caps,
       epoch = this.epoch(account, now);
-    if (account.reports >= caps.lifetime) throw new Refused("This device has given all it will ever give.", "Ask somebody else.");
-    if (epoch.reports >= caps.per_epoch) throw new Refused("This device has given all it gives in one epoch.", "Wait for the next.");
+    if (account.reports >= caps.lifetime) throw new Refused("This device has reached the task's lifetime cap.", "Use another device.");
+    if (epoch.reports >= caps.per_epoch) throw new Refused("This device has reached the task's cap for one epoch.", "Wait for the next epoch.");
     account.reports += 1;
     epoch.reports += 1;
     const [spent, whole] = spentInAll(book);
     if (spent > BigInt(BUDGET) * whole)
-      throw new Refused(`This device gives away at most ε ${BUDGET} in all, and this report would go beyond.`, "Ask somebody else.");
+      throw new Refused(`This device gives away at most ε ${BUDGET} in all, and this report would exceed it.`, "Use another device.");
     return unhex(epoch.sender);
   }
 
@@ -257,7 +257,7 @@ export class Device {
     const { epochs, first_epoch } = account,
       seconds = this.spec.epoch_seconds,
       number = seconds ? Math.floor(now / 1000 / seconds) : 0;
-    if (number < first_epoch) throw new Refused("This epoch is over for this device.", "See whether its clock is right.");
+    if (number < first_epoch) throw new Refused("This epoch is over for this device.", "Check the clock of the device.");
     const epoch = (epochs[number] ??= { reports: 0, sender: hex(crypto.getRandomValues(new Uint8Array(16))) });
     const [oldest, ...newer] = Object.keys(epochs)
       .map(Number)
