@@ -182,7 +182,7 @@ def test_a_task_is_published_to_the_books_of_a_catalog(discreet, tmp_path):
 
     config = write_clinic(tmp_path / "clinic", patients=20, visits=40)
     discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--publish", str(config))
-    with pytest.raises(DiscreetError, match="no reports"):
+    with pytest.raises(DiscreetError, match="at least 1 report"):
         discreet("estimate", "task.json", "--config", str(config))
     books = ReportStore.from_catalog(load_catalog(config))
     books.receive(books.task("emoji"), [Client(books.task("emoji")).report("a") for _ in range(2)])
