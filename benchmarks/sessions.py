@@ -26,12 +26,12 @@ from discreet.measurement.measurer import Conjunction
 from discreet.measurement.run_budget import count_noise, whole_units
 from discreet.mechanisms import Adaptive
 from discreet.sessions import Between, Session
-from discreet.sessions.count_queries import Reading
+from discreet.sessions.count_queries import QueryReader
 from discreet.sessions.modes import ROWS
-from discreet.sessions.progress import Course
-from discreet.sessions.session_models import Weights
-from discreet.sessions.session_terms import terms
-from tests.sessions.memory import course
+from discreet.sessions.session_hypotheses import Weights
+from discreet.sessions.session_progress import Progress
+from discreet.sessions.session_terms import terms_for
+from tests.sessions.memory import progress_of
 from tests.synthetic.memory import domain_of
 
 ADULT = {
@@ -108,30 +108,30 @@ class Replayed(Weights):
 
 
 class FromUniform:
-    """A session that begins with even weights, and learns from so many alarms, which all of its price pays for."""
+    """A session that starts from even weights and spends its whole budget on alarms, from which it learns."""
 
     def begin(self, measurer: Any, budget: Any, queries: int) -> tuple[Any, Any]:
         noise = count_noise(budget, measurer.domain, whole_units(budget.amount * ROWS))
         rows = max(measurer.counted(Conjunction((), ()), noise), 1)
         amount = budget.amount * (1 - ROWS)
-        guard = terms(budget, measurer.domain, amount=amount, alarms=UPDATES, queries=queries)
+        guard = terms_for(budget, measurer.domain, amount=amount, alarms=UPDATES, queries=queries)
         return Replayed(measurer.domain, rows), guard
 
 
 class InMemory:
-    """A session without books, as far as it is asked."""
+    """A session without a ledger."""
 
-    def __init__(self, begun: Course, domain: Any) -> None:
-        self._course, self._reading = begun, Reading(domain)
+    def __init__(self, progress: Progress, domain: Any) -> None:
+        self._progress, self._reader = progress, QueryReader(domain)
 
     @property
     def left(self) -> int:
-        return self._course.left
+        return self._progress.left
 
     def answer_many(self, queries: Any) -> list[Any]:
-        counts = [self._reading.conjunction(query, most_cells=2**26) for query in queries]
-        self._course.ask([each for each in dict.fromkeys(counts) if each not in self._course.answers])
-        return [self._course.answers[count] for count in counts]
+        counts = [self._reader.conjunction(query, most_cells=2**26) for query in queries]
+        self._progress.ask([each for each in dict.fromkeys(counts) if each not in self._progress.answers])
+        return [self._progress.answers[count] for count in counts]
 
 
 class Asker:
@@ -209,8 +209,8 @@ def on_adult(folder: Path, seed: int, mode: str, count: int) -> list[float]:
 def from_uniform(folder: Path, seed: int, count: int) -> list[float]:
     rows, budget = adult(folder), Adaptive(rho=rho_of_epsilon(1, delta=DELTA))
     domain = domain_of({f"c{at}": size for at, size in enumerate(ADULT.values())})
-    begun = course(rows, domain, mode=FromUniform(), budget=budget, queries=QUERIES)
-    errors, seconds = asked(InMemory(begun, domain), histogram(rows, ADULT), Asker(ADULT, seed, 5), count)
+    progress = progress_of(rows, domain, mode=FromUniform(), budget=budget, queries=QUERIES)
+    errors, seconds = asked(InMemory(progress, domain), histogram(rows, ADULT), Asker(ADULT, seed, 5), count)
     return [float(errors.mean()), float(errors.max()), 1000 * seconds / count]
 
 

@@ -1,4 +1,4 @@
-"""Sessions over rows in memory, with steps in memory: what the engine and the books do, without either."""
+"""Sessions over rows in memory, with steps in memory, without an engine and a ledger."""
 
 from contextlib import ExitStack
 
@@ -8,15 +8,15 @@ from discreet.measurement.replay import Run
 from discreet.measurement.runs import Underway
 from discreet.mechanisms import Adaptive
 from discreet.noise import SYSTEM_BITS
-from discreet.sessions.modes import Given
-from discreet.sessions.progress import Course
+from discreet.sessions.modes import FromRelease
+from discreet.sessions.session_progress import Progress
 from tests.support.memory_tables import MemoryJournal, measuring
 
 BUDGET = Adaptive(rho=50)
 
 
 class Flat:
-    """A model that takes every cell to have the same number of rows."""
+    """A model in which every cell has the same number of rows."""
 
     def __init__(self, domain, total):
         self._domain, self.total = domain, total
@@ -26,7 +26,7 @@ class Flat:
         return np.full(shape, self.total / self._domain.cells(columns))
 
 
-def course(
+def progress_of(
     rows,
     domain,
     *,
@@ -40,7 +40,7 @@ def course(
     mode=None,
     budget=BUDGET,
 ):
-    """A session that begins with the belief that rows are spread evenly, or with none; or as a mode says."""
+    """A session whose hypothesis has the same number of rows in every cell; or of another mode."""
     measurer = made(rows, domain, budget=budget, bits=bits, store=store or MemoryJournal(), run=run)
-    begun = mode or Given(Flat(domain, total), alarms)
-    return Course(Underway(measurer, measurer._run, ExitStack()), begun, budget, queries)
+    mode = mode or FromRelease(Flat(domain, total), alarms)
+    return Progress(Underway(measurer, measurer._run, ExitStack()), mode, budget, queries)

@@ -78,7 +78,7 @@ def test_a_session_ends_with_its_questions_and_says_so():
         details = {"rho": 0.05, "queries": 2}
         session = curator.as_analyst("alice").session(ROWS, **details)
         told = session.answer_many([{"ward": "A"}, {"ward": "B"}])
-        with pytest.raises(SessionEnded, match="0 questions left"):
+        with pytest.raises(SessionEnded, match="0 queries left"):
             session.answer({"ward": "C"})
         assert session.answer_many([{"ward": "B"}, {"ward": "A"}]) == told[::-1]
         session.close()
@@ -90,7 +90,7 @@ def test_a_session_ends_with_its_questions_and_says_so():
         assert curator.budget() == spent
         other = curator.as_analyst("alice").session(ROWS, name="another", **details)
         assert curator.budget() != spent
-        with pytest.raises(SessionEnded, match="2 questions left"):
+        with pytest.raises(SessionEnded, match="2 queries left"):
             other.answer_many([{"ward": ward} for ward in "ABC"])
         assert other.left == 2, "a batch that is refused was not begun"
         assert verify(curator.ledger).sound
@@ -330,7 +330,7 @@ def test_a_planted_string_is_in_no_answer_step_log_or_error(caplog):
             tables = ("steps", "entries", "questions")
             stored = [repr([bytes(cell) if isinstance(cell, memoryview) else cell for cell in row])
                       for table in tables for row in t.run(f"SELECT * FROM ledger_{table}")]  # fmt: skip
-        seen = [repr(session), repr(told), caplog.text, str(refused.value), repr(session._course._underway), *stored]
+        seen = [repr(session), repr(told), caplog.text, str(refused.value), repr(session._progress._underway), *stored]
     assert len(stored) >= 10
     assert not [text for text in seen if PLANTED in text]
 

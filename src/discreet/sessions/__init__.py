@@ -1,4 +1,4 @@
-"""Sessions: many queries about counts, one after another, under one price."""
+"""Sessions: many adaptive count queries under one charge."""
 
 from __future__ import annotations
 

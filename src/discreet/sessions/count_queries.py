@@ -1,4 +1,4 @@
-"""Queries of a session: how many rows meet a condition on each of some columns, in values as people write them."""
+"""Queries of a session: how many rows meet a condition on each of some columns."""
 
 from __future__ import annotations
 
@@ -17,65 +17,67 @@ from discreet.measurement.domain import Bin, Column, Domain
 from discreet.measurement.measurer import Conjunction
 
 SessionQuery: TypeAlias = Mapping[str, Any] | str
-"""For each column that matters: a value, a list of values, or a `Between`; None is NULL. A row counts that meets all of them. Or a condition in SQL."""
+"""Conditions by column: a value, a list of values, or a `Between`; None is NULL. A row counts if it meets all of them.
+Or one condition in SQL."""
 Runs: TypeAlias = tuple[tuple[int, int], ...]
-"""Codes of a column, as the first and the last of each run of neighbours."""
+"""Codes of a column, as the first and the last code of each run of consecutive ones."""
 _MOST_VALUES = 10_000
-_MOST_KNOWN = 10_000
+_MOST_CACHED = 10_000
+"""Conditions whose codes are cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """Values from `lower` to `upper`, both included; an end that is left out is open.
+    """Values from `lower` to `upper`, both included. An end that is not given is open.
 
     Args:
-        lower: The least.
-        upper: The largest.
+        lower: The smallest value, or None.
+        upper: The largest value, or None.
     """
 
     lower: Any = None
     upper: Any = None
 
 
-class Reading:
-    """Queries of one domain as they are read; conditions on one column come again and again, and are kept.
+class QueryReader:
+    """Turns conditions by column into queries in codes. Conditions on one column repeat, so their codes are cached.
 
     Args:
-        domain: What is public about the rows.
+        domain: Public description of the rows.
     """
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
-        self._places = {name: place for place, name in enumerate(domain.names)}
-        self._known: dict[tuple[str, type, Any], Runs | None] = {}
+        self._order = {name: at for at, name in enumerate(domain.names)}
+        self._cached: dict[tuple[str, type, Any], Runs | None] = {}
 
     def conjunction(self, query: Mapping[str, Any], *, most_cells: int) -> Conjunction:
-        """A query in codes, or a refusal by name; a condition that every code meets is none.
+        """Return a query in codes, without the conditions that every code meets; or refuse it.
 
         Args:
             query: Conditions by column.
-            most_cells: Of the table over its columns.
+            most_cells: Largest table over the columns of the query.
         """
         if not isinstance(query, Mapping):
-            raise BadInput("A question is a condition for each of some columns.", next_step='Give {"ward": "ICU"}.')
+            raise BadInput("A query is a mapping of columns to conditions.", next_step='Give {"ward": "ICU"}.')
         met = [(name, self._runs(name, condition)) for name, condition in query.items()]
-        met = sorted(((name, runs) for name, runs in met if runs is not None), key=lambda part: self._places[part[0]])
+        met = sorted(((name, runs) for name, runs in met if runs is not None), key=lambda part: self._order[part[0]])
         columns = self._domain.check(tuple(name for name, _ in met), most=most_cells)
         return Conjunction(columns, tuple(runs for _, runs in met if runs is not None))
 
     def _runs(self, name: str, condition: Any) -> Runs | None:
-        """The codes that meet a condition; None where all do."""
+        """The codes that meet a condition; None if all do."""
         key = (name, type(condition), condition) if isinstance(condition, Between | str | int) else None
         try:
-            if key in self._known:
-                return self._known[key]
-        except TypeError:  # an end that is no value
+            if key in self._cached:
+                return self._cached[key]
+        except TypeError:  # an end that cannot be hashed: it is refused below
             key = None
         column = self._domain.column(name)
         codes = _codes(column, condition)
         runs = runs_of(codes) if len(codes) < column.size else None
-        if key is not None and len(self._known) < _MOST_KNOWN:
-            self._known[key] = runs
+        if key is not None and len(self._cached) < _MOST_CACHED:
+            self._cached[key] = runs
         return runs
 
 
@@ -95,7 +97,7 @@ def _codes(column: Column, condition: Any) -> list[int]:
 
 
 def _equal(column: Column, value: Any) -> list[int]:
-    """The code of one value; a bin has it if it has nothing else."""
+    """The code of one value. A bin is the code of a value only if it contains nothing else."""
     if value is not None and any(isinstance(label, Bin) for label in column.labels):
         return _within(column, Between(value, value))
     codes = [code for code, label in enumerate(column.labels) if _is_same(label, value)]
@@ -109,7 +111,7 @@ def _is_same(label: Any, value: Any) -> bool:
 
 
 def _within(column: Column, between: Between) -> list[int]:
-    """The codes whose values lie between two ends; a bin of which a part does is refused by name."""
+    """The codes whose values lie between two ends. A bin that lies partly between them is refused."""
     try:
         lower, upper = _end(between.lower), _end(between.upper)
         return [
@@ -119,16 +121,17 @@ def _within(column: Column, between: Between) -> list[int]:
         ]
     except TypeError:
         raise BadInput(
-            f"These ends are not of the kind that {column.name} is.", next_step="Give numbers, dates or texts."
+            f"The ends of a range must have the type of {column.name}.",
+            next_step="Give numbers, dates or texts, as in the column.",
         ) from None
 
 
 def _end(value: Any) -> Any:
-    """Numbers as exact ones; others stand for themselves."""
+    """A number as an exact one; any other value unchanged."""
     if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
         number = finite(value)
         if number is None:
-            raise BadInput("An end is a finite number.", next_step="Leave out an end that is open.")
+            raise BadInput("The end of a range must be a finite number.", next_step="Leave out an end that is open.")
         return number
     return value
 
@@ -143,13 +146,13 @@ def _is_inside(column: Column, label: Any, lower: Any, upper: Any) -> bool:
     if (lower is not None and first < lower) or (upper is not None and last > upper):
         raise BadInput(
             f"The range cuts a bin of {column.name}.",
-            next_step=f"Begin and end where bins do: this one goes from {first} to {last}.",
+            next_step=f"Start and end at the ends of bins: this one goes from {first} to {last}.",
         )
     return True
 
 
 def ends_of(label: Bin) -> tuple[Any, Any, Callable[[Any, Any], bool]]:
-    """The first and the last value of a bin, and whether two ends that meet share one: of reals they do not."""
+    """The first and the last value of a bin, and the comparison with which two ends meet: real numbers share no end."""
     if isinstance(label.upper, date):
         return label.lower, label.upper - timedelta(1), operator.le
     assert isinstance(label.lower, Fraction)  # noqa: S101  as the upper one
@@ -159,7 +162,7 @@ def ends_of(label: Bin) -> tuple[Any, Any, Callable[[Any, Any], bool]]:
 
 
 def runs_of(codes: list[int]) -> Runs:
-    """Neighbouring codes together, as the first and the last of them."""
+    """Group consecutive codes into runs."""
     firsts = [code for before, code in zip([-2, *codes], codes, strict=False) if code != before + 1]
     lasts = [code for code, after in zip(codes, [*codes[1:], -1], strict=True) if code + 1 != after]
     return tuple(zip(firsts, lasts, strict=True))

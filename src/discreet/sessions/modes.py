@@ -1,6 +1,6 @@
-"""How a session begins: what it spends before its first query, and what it believes and promises from then on.
+"""The modes of a session: what it spends before its first query, the hypothesis that answers, and the error bounds.
 
-A mode is a function of what was measured alone, so that whoever takes a session up again comes to the same.
+A mode depends only on stored measurements. So a session that is opened again comes to the same hypothesis and bounds.
 """
 
 from __future__ import annotations
@@ -18,162 +18,121 @@ from discreet.measurement.measurer import Conjunction, Measurer
 from discreet.measurement.run_budget import count_noise
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
-from discreet.sessions.session_models import Hypothesis, OfModel, Weights
-from discreet.sessions.session_terms import FAILURE, MOST_ALARMS, Terms, terms
+from discreet.sessions.session_hypotheses import Hypothesis, ModelHypothesis, Weights
+from discreet.sessions.session_terms import FAILURE, MOST_ALARMS, Terms, terms_for
 from discreet.synthetic.methods.affordability import MOST_NOISE
 from discreet.synthetic.methods.method import Method, Model
 
 FIT = Fraction(9, 10)
-"""Of the budget, for the fit of a practical session's hypothesis; the guard has the rest."""
+"""Share of the budget that fits the hypothesis of a practical session. The rest checks its answers."""
 ROWS = Fraction(1, 50)
-"""Of the budget, for the number of rows of a textbook session."""
+"""Share of the budget that measures the number of rows of a textbook session."""
 
 
 class Mode(Protocol):
-    """One way of beginning."""
+    """How a session starts."""
 
     def begin(self, measurer: Measurer, budget: AdaptiveBudget, queries: int) -> tuple[Hypothesis, Terms]:
-        """Spend what comes before the first query.
+        """Take the measurements that come before the first query; return the hypothesis and the terms of its checks."""
 
-        Args:
-            measurer: Through which rows are seen.
-            budget: All of it.
-            queries: How many may be asked.
-        """
+    def terms_before_charge(self, domain: Domain, budget: AdaptiveBudget, queries: int) -> Terms | None:
+        """Return the terms of a session over a domain, or None if they depend on a measurement.
 
-    def promised(self, domain: Domain, budget: AdaptiveBudget, queries: int) -> Terms | None:
-        """What is promised before anything is measured, if it does not hang on that.
-
-        Args:
-            domain: What is public about the rows.
-            budget: All of it.
-            queries: How many may be asked.
+        Raises `ScaleOutOfRange` if the budget is too small for any terms that the session could have.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A hypothesis that is fitted once, by most of the budget; the rest guards it.
+    """Fit a hypothesis once with most of the budget; check its answers with the rest.
 
     Args:
-        method: Of synthetic data.
-        wanted: Tables that the hypothesis shall be good at.
-        alarms: How many answers may be measured instead.
+        method: Method of synthetic data that fits it.
+        tables: Marginals to preserve, with their weights.
+        alarms: Largest number of answers that can be measured instead.
     """
 
     method: Method
-    wanted: Mapping[Columns, int]
+    tables: Mapping[Columns, int]
     alarms: int
 
     def begin(self, measurer: Measurer, budget: AdaptiveBudget, queries: int) -> tuple[Hypothesis, Terms]:
-        """Fit.
-
-        Args:
-            measurer: Through which rows are seen.
-            budget: All of it.
-            queries: How many may be asked.
-        """
-        self.method.measure(measurer.part(measurer.budget * FIT), self.wanted)
+        """Fit the model."""
+        self.method.measure(measurer.part(measurer.budget * FIT), self.tables)
         model = self.method.model(measurer.domain, measurer.looks)
-        return OfModel(model), self.promised(measurer.domain, budget, queries)
+        return ModelHypothesis(model), self.terms_before_charge(measurer.domain, budget, queries)
 
-    def promised(self, domain: Domain, budget: AdaptiveBudget, queries: int) -> Terms:
-        """The guard's terms.
-
-        Args:
-            domain: What is public about the rows.
-            budget: All of it.
-            queries: How many may be asked.
-        """
-        return terms(budget, domain, amount=budget.amount * (1 - FIT), alarms=self.alarms, queries=queries)
+    def terms_before_charge(self, domain: Domain, budget: AdaptiveBudget, queries: int) -> Terms:
+        """Return the terms, which do not depend on measurements."""
+        return terms_for(budget, domain, amount=budget.amount * (1 - FIT), alarms=self.alarms, queries=queries)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A hypothesis from a release: the whole budget guards it.
+class FromRelease:
+    """Take the model of a release as the hypothesis; check its answers with the whole budget.
 
     Args:
-        model: Of the release.
-        alarms: How many answers may be measured instead.
+        model: Model of the release.
+        alarms: Largest number of answers that can be measured instead.
     """
 
     model: Model
     alarms: int
 
     def begin(self, measurer: Measurer, budget: AdaptiveBudget, queries: int) -> tuple[Hypothesis, Terms]:
-        """Nothing is spent.
+        """Spend nothing."""
+        return ModelHypothesis(self.model), self.terms_before_charge(measurer.domain, budget, queries)
 
-        Args:
-            measurer: Through which rows are seen.
-            budget: All of it.
-            queries: How many may be asked.
-        """
-        return OfModel(self.model), self.promised(measurer.domain, budget, queries)
-
-    def promised(self, domain: Domain, budget: AdaptiveBudget, queries: int) -> Terms:
-        """The guard's terms.
-
-        Args:
-            domain: What is public about the rows.
-            budget: All of it.
-            queries: How many may be asked.
-        """
-        return terms(budget, domain, amount=budget.amount, alarms=self.alarms, queries=queries)
+    def terms_before_charge(self, domain: Domain, budget: AdaptiveBudget, queries: int) -> Terms:
+        """Return the terms, which do not depend on measurements."""
+        return terms_for(budget, domain, amount=budget.amount, alarms=self.alarms, queries=queries)
 
 
 @dataclass(frozen=True, slots=True)
 class Textbook:
-    """Private multiplicative weights: even weights at first, an update at every alarm, and as many alarms as there can be.
+    """Private multiplicative weights: start from even weights, and update them at every alarm.
 
-    Guarantee: with a chance of 95 %, no alarm is the last, and no answer is further off than its terms say (`docs/explanation/proofs/sessions.md`).
+    The number of alarms is the one with the smallest error bound for the measured number of rows.
+
+    Guarantee: with probability 95 %, there is no alarm after the last update, and no answer is further off than its
+    terms say (`docs/explanation/proofs/sessions.md`).
     Citation: Hardt, Rothblum 2010; Dwork, Roth 2014, section 4.2.
     """
 
     def begin(self, measurer: Measurer, budget: AdaptiveBudget, queries: int) -> tuple[Hypothesis, Terms]:
-        """Measure how many rows there are, and choose the number of alarms whose bound is the least for them.
-
-        Args:
-            measurer: Through which rows are seen.
-            budget: All of it.
-            queries: How many may be asked.
-        """
+        """Measure the number of rows, and choose the number of alarms."""
         domain = measurer.domain
-        noise = _rows_noise(domain, budget)
+        noise = _noise_of_rows(domain, budget)
         rows = max(measurer.counted(Conjunction((), ()), noise), 1)
-        off = noise.error(1 - FAILURE / 4)
+        margin = noise.error(1 - FAILURE / 4)
         alpha, best = min(
             (
-                _with_alarms(2**power, domain, budget, queries, rows=rows, off=off)
+                _terms_with_alarms(2**power, domain, budget, queries, rows=rows, margin=margin)
                 for power in range(MOST_ALARMS.bit_length())
             ),
             key=lambda each: each[1].within,
         )
         return Weights(domain, float(rows), alpha / 2), best
 
-    def promised(self, domain: Domain, budget: AdaptiveBudget, queries: int) -> Terms | None:
-        """None: it hangs on the number of rows. Refused where any of what it may come to could not be drawn.
-
-        Args:
-            domain: What is public about the rows.
-            budget: All of it.
-            queries: How many may be asked.
-        """
-        off = _rows_noise(domain, budget).error(1 - FAILURE / 4)
-        if off > MOST_NOISE:
-            raise ScaleOutOfRange("The number of rows would be noise alone.", next_step="Pay more.")
-        _with_alarms(MOST_ALARMS, domain, budget, queries, rows=1, off=off)
+    def terms_before_charge(self, domain: Domain, budget: AdaptiveBudget, queries: int) -> Terms | None:
+        """Return None: the terms depend on the number of rows. Refuse a budget for which some of them have no noise."""
+        margin = _noise_of_rows(domain, budget).error(1 - FAILURE / 4)
+        if margin > MOST_NOISE:
+            raise ScaleOutOfRange("The number of rows would be noise alone.", next_step="Use a larger budget.")
+        # The most alarms have the least budget for each, so if these terms exist, all others do.
+        _terms_with_alarms(MOST_ALARMS, domain, budget, queries, rows=1, margin=margin)
         return None
 
 
-def _rows_noise(domain: Domain, budget: AdaptiveBudget) -> Gaussian | Laplace:
+def _noise_of_rows(domain: Domain, budget: AdaptiveBudget) -> Gaussian | Laplace:
     return count_noise(budget, domain, Fraction(units_down(budget.amount * ROWS), UNIT))
 
 
-def _with_alarms(
-    alarms: int, domain: Domain, budget: AdaptiveBudget, queries: int, *, rows: int, off: int
+def _terms_with_alarms(
+    alarms: int, domain: Domain, budget: AdaptiveBudget, queries: int, *, rows: int, margin: int
 ) -> tuple[float, Terms]:
-    """The least error, as a share of all rows, that so many updates are enough for; and the terms that sound above it."""
+    """The error alpha, as a share of the rows, for which this number of updates is enough; and the terms of that error."""
     alpha = math.sqrt(4 * math.log(max(domain.cells(domain.names), 2)) / alarms)
-    gap = alpha * (rows + off) + off
+    gap = alpha * (rows + margin) + margin
     amount = budget.amount * (1 - ROWS)
-    return alpha, terms(budget, domain, amount=amount, alarms=alarms, queries=queries, gap=gap)
+    return alpha, terms_for(budget, domain, amount=amount, alarms=alarms, queries=queries, gap=gap)

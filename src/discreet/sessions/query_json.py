@@ -1,4 +1,8 @@
-"""Queries of a session as JSON: a condition in SQL, or a value, a list of values, or `{"from": …, "to": …}` for each column; a date is `{"date": "2024-12-31"}`."""
+"""The JSON form of a session's queries.
+
+A query is a condition in SQL, or an object with a condition for each column: a value, a list of values, or
+`{"from": …, "to": …}`. A date is `{"date": "2024-12-31"}`.
+"""
 
 from __future__ import annotations
 
@@ -13,46 +17,38 @@ from discreet.sessions.count_queries import Between, SessionQuery
 
 
 def query_to_json(query: SessionQuery) -> dict[str, Any] | str:
-    """A query as JSON has it.
-
-    Args:
-        query: Conditions by column, or one in SQL.
-    """
+    """Write a query as JSON."""
     if isinstance(query, str):
         return query
     if not isinstance(query, Mapping):
-        raise BadInput("A question is a condition for each of some columns.", next_step='Give {"ward": "ICU"}.')
-    return {name: _condition_facts(condition) for name, condition in query.items()}
+        raise BadInput("A query is a mapping of columns to conditions.", next_step='Give {"ward": "ICU"}.')
+    return {name: _condition_to_json(condition) for name, condition in query.items()}
 
 
-def _condition_facts(condition: Any) -> Any:
+def _condition_to_json(condition: Any) -> Any:
     if isinstance(condition, Between):
         ends = {"from": condition.lower, "to": condition.upper}
-        return {name: _value_facts(end) for name, end in ends.items() if end is not None}
+        return {name: _value_to_json(end) for name, end in ends.items() if end is not None}
     if isinstance(condition, list | tuple | AbstractSet):
-        return [_value_facts(value) for value in condition]
-    return _value_facts(condition)
+        return [_value_to_json(value) for value in condition]
+    return _value_to_json(condition)
 
 
-def _value_facts(value: Any) -> Any:
+def _value_to_json(value: Any) -> Any:
     (plain,) = parameters_to_json([float(value) if isinstance(value, Fraction) else value])
     return plain
 
 
-def query_from_json(facts: Mapping[str, Any] | str) -> SessionQuery:
-    """The query again; what is none is refused where queries are read.
-
-    Args:
-        facts: As they came in.
-    """
-    return facts if isinstance(facts, str) else {name: _condition(condition) for name, condition in facts.items()}
+def query_from_json(data: Mapping[str, Any] | str) -> SessionQuery:
+    """Read a query from JSON. A query without a meaning is refused later, when it is looked up in the domain."""
+    return data if isinstance(data, str) else {name: _condition_from_json(each) for name, each in data.items()}
 
 
-def _condition(facts: Any) -> Any:
-    if isinstance(facts, list):
-        return list(parameters_from_json(facts))
-    if isinstance(facts, dict) and set(facts) <= {"from", "to"}:
-        lower, upper = parameters_from_json([facts.get("from"), facts.get("to")])
+def _condition_from_json(data: Any) -> Any:
+    if isinstance(data, list):
+        return list(parameters_from_json(data))
+    if isinstance(data, dict) and set(data) <= {"from", "to"}:
+        lower, upper = parameters_from_json([data.get("from"), data.get("to")])
         return Between(lower, upper)
-    (value,) = parameters_from_json([facts])
+    (value,) = parameters_from_json([data])
     return value

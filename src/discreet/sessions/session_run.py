@@ -1,4 +1,4 @@
-"""A session as something to ask for: its mode, what makes two of them the same, and the run that is charged."""
+"""The run of a session: its settings, what makes two sessions the same, and its cost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.measurement.domain import MOST_COUNTED, Domain
 from discreet.measurement.run_release import RunRelease
 from discreet.measurement.runs import Basis, Reuse
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
-from discreet.sessions.modes import FIT, Fitted, Given, Mode, Textbook
+from discreet.sessions.modes import FIT, Fitted, FromRelease, Mode, Textbook
 from discreet.sessions.session import Opening
 from discreet.sessions.session_terms import MOST_ALARMS
 from discreet.synthetic.methods.affordability import MOST_NOISE, Work, check_affordable, work_of
@@ -22,13 +22,14 @@ from discreet.synthetic.synthetic_release import SyntheticRelease
 
 PURPOSE = "session"
 ALARMS = 4
-"""Answers that are measured where the guard finds them wrong, unless another number is asked for; a restart takes one away."""
+"""Alarms of a practical session, if no other number is given."""
 MOST_QUERIES = 1_000_000
 _RULES = 1
-"""Raised with every change of what a session asks for after which outcomes: so that none is gone on with by other rules."""
+"""Part of a session's digest. Raise it with every change of which measurements follow which outcomes, so that no
+session is continued by other rules than it was opened with."""
 _METHOD = "aim"
-_CELL = 20e-9
-"""Seconds for each cell of even weights."""
+_SECONDS_PER_CELL = 20e-9
+"""Expected time for each cell of a textbook session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,37 +60,38 @@ class SessionSettings:
 
 
 def opening_of(settings: SessionSettings, basis: Basis, *, analyst: str | None, reuse: Reuse | None = None) -> Opening:
-    """What is charged and begun, or a refusal by name. Nothing is read.
+    """Prepare a session, or refuse it. Reads no protected row.
 
     Args:
-        settings: What it is.
-        basis: Whose rows, and what may be spent.
-        analyst: Whose session it is: nobody else goes on with it.
-        reuse: What was measured of the same rows before, if that enters the hypothesis.
+        settings: What the session is.
+        basis: Its rows and its budget.
+        analyst: Who opens it. The analyst is part of its digest, so nobody else can continue it.
+        reuse: Earlier measurements of the same rows that enter the hypothesis.
     """
     domain, budget = basis.domain, basis.budget
-    mode, facts, work = _mode(settings, domain, budget)
+    mode, details, work = _mode(settings, domain, budget)
     try:
-        mode.promised(domain, budget, settings.queries)
+        mode.terms_before_charge(domain, budget, settings.queries)
     except (BadInput, ScaleOutOfRange):
         raise ScaleOutOfRange(
-            "The price is too small for a guard of this session.", next_step="Pay more, or ask for fewer alarms."
+            "The budget is too small to check the answers of this session.",
+            next_step="Use a larger budget, or fewer alarms.",
         ) from None
-    purpose: Mapping[str, object] = {
+    purpose: Mapping[str, object] = {  # stored, and part of the digest: the keys stay
         "kind": PURPOSE,
         "rules": _RULES,
         "mode": settings.mode,
         "questions": settings.queries,
         "analyst": analyst,
         "name": settings.name,
-        **facts,
+        **details,
     }
     if reuse is not None:
-        reuse = _fitting(reuse, mode, domain, budget)
+        reuse = _reuse_for(mode, reuse, domain, budget)
     run = basis.run(
         "session",
         purpose=purpose,
-        measure=_finished_by_nobody,
+        measure=_refuse_to_measure,
         reuse=reuse,
         looks=work.looks,
         computing=work.seconds,
@@ -97,41 +99,44 @@ def opening_of(settings: SessionSettings, basis: Basis, *, analyst: str | None, 
     return Opening(run, mode, settings.queries, analyst)
 
 
-def _fitting(reuse: Reuse, mode: Mode, domain: Domain, budget: AdaptiveBudget) -> Reuse:
-    """Those tables that enter the hypothesis of a mode."""
+def _reuse_for(mode: Mode, reuse: Reuse, domain: Domain, budget: AdaptiveBudget) -> Reuse:
+    """The earlier tables that the hypothesis of a mode can use."""
     if not isinstance(mode, Fitted):
         raise BadInput(
-            "Only a hypothesis that is fitted reuses tables.", next_step="Leave out reuse, or mode and release."
+            "Only a practical session that fits a model reuses tables.",
+            next_step="Leave out reuse, or mode and release.",
         )
     part = budget.part(budget.amount * FIT)
-    return replace(reuse, releases=fitting_tables(reuse.releases, mode.method, domain, mode.wanted, part))
+    return replace(reuse, releases=fitting_tables(reuse.releases, mode.method, domain, mode.tables, part))
 
 
-def _finished_by_nobody(_: object) -> None:
-    """A session is begun and gone on with, and never made at one go."""
+def _refuse_to_measure(_: object) -> None:
+    """A session measures from call to call, and never in one go as other runs do."""
     raise NotImplementedError
 
 
 def _mode(settings: SessionSettings, domain: Domain, budget: AdaptiveBudget) -> tuple[Mode, Mapping[str, object], Work]:
-    """How it begins, what of that makes two sessions the same, and how much work it is."""
+    """The mode of a session, what of it enters the digest, and its expected work."""
     if settings.mode == "textbook":
         domain.check(domain.names, most=MOST_COUNTED)
-        return Textbook(), {}, Work(1, domain.cells(domain.names) * _CELL)
+        return Textbook(), {}, Work(1, domain.cells(domain.names) * _SECONDS_PER_CELL)
     if settings.release is not None:
-        model = _of_the_same_columns(settings.release, domain).model
+        model = _check_release(settings.release, domain).model
         digest = hashlib.sha256(settings.release.stored).hexdigest()
-        return Given(model, settings.alarms), {"release": digest, "alarms": settings.alarms}, Work(1, 0.0)
+        details: dict[str, object] = {"release": digest, "alarms": settings.alarms}
+        return FromRelease(model, settings.alarms), details, Work(1, 0.0)
     workload = min(3, len(domain.columns)) if settings.workload is None else settings.workload
-    wanted, method = tables_wanted(workload, domain), method_named(_METHOD)
-    check_affordable(method, domain, wanted, budget.part(budget.amount * FIT))
-    tables = [[list(columns), weight] for columns, weight in wanted.items()]
-    facts = {"method": _METHOD, "version": method.version, "tables": tables, "alarms": settings.alarms}
-    return Fitted(method, wanted, settings.alarms), facts, work_of(method, domain, wanted)
+    tables, method = tables_wanted(workload, domain), method_named(_METHOD)
+    check_affordable(method, domain, tables, budget.part(budget.amount * FIT))
+    listed = [[list(columns), weight] for columns, weight in tables.items()]
+    details = {"method": _METHOD, "version": method.version, "tables": listed, "alarms": settings.alarms}
+    return Fitted(method, tables, settings.alarms), details, work_of(method, domain, tables)
 
 
-def _of_the_same_columns(release: RunRelease, domain: Domain) -> SyntheticRelease:
+def _check_release(release: RunRelease, domain: Domain) -> SyntheticRelease:
+    """A release whose model can answer queries over a domain, or a refusal."""
     if not isinstance(release, SyntheticRelease):
-        raise BadInput("A hypothesis has every table.", next_step="Give a release of synthetic data.")
+        raise BadInput("A session answers from synthetic data.", next_step="Give a release of synthetic data.")
     for column in domain.columns:
         if column.name not in release.domain.names or release.domain.column(column.name) != column:
             raise UnknownName(
@@ -139,5 +144,5 @@ def _of_the_same_columns(release: RunRelease, domain: Domain) -> SyntheticReleas
                 next_step="Give a release of the same source, with the same bins; or select the columns that it has.",
             )
     if not 0 <= release.total <= MOST_NOISE:
-        raise BadInput("The release has more rows than there can be.", next_step="Give another one.")
+        raise BadInput("The release has an impossible number of rows.", next_step="Give another release.")
     return release

@@ -1,4 +1,4 @@
-"""What a session promises before its first query: how many, how often its guard may sound, and how far off an answer can be."""
+"""The terms of a session: its number of queries and alarms, the mechanisms of its checks, and its error bounds."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from discreet.mechanisms import AboveThreshold, Gaussian, Laplace
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 
 FAILURE = Fraction(1, 20)
-"""The chance that any answer of a session is further off than it says."""
-_GUARDING = Fraction(9, 10)
-"""Of what an alarm may cost, for the run of the sparse vector; the rest measures the query that it ends with."""
+"""The probability that any answer of a session is further off than its bound."""
+_CHECKING = Fraction(9, 10)
+"""Share of an alarm's budget for the run of the sparse vector. The rest measures the query at which the run ends."""
 MOST_ALARMS = 2**14
 How: TypeAlias = Literal["estimated", "measured", "unguarded"]
 
 
 @dataclass(frozen=True, slots=True)
 class SessionAnswer:
-    """How many rows a query counts.
-
-    `within` is how far off it can be: with a chance of 95 % no answer of the session is further off than it says; None where nothing is promised.
-    """
+    """How many rows a query counts."""
 
     count: float
     how: How
-    """By the hypothesis, which the guard let pass; by noise of its own, where the guard did not; or by the hypothesis, after the guard's last alarm."""
+    """"estimated": by the hypothesis, and the check passed. "measured": with fresh noise, because the check failed.
+    "unguarded": by the hypothesis after the last alarm, without a check."""
     within: float | None
+    """Error bound in rows: with probability 95 %, no answer of the session is further off than its bound. None if
+    there is no bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The mechanisms of a session's guard, each of which is drawn at most `alarms` times, and how far off answers can be that came about so."""
+    """The mechanisms of a session's checks, each of which is used at most `alarms` times, and the resulting bounds."""
 
     alarms: int
     watch: AboveThreshold
@@ -47,42 +47,40 @@ class Terms:
 
     @property
     def within(self) -> float:
-        """Of an answer that the guard lets pass."""
+        """The error bound of an answer that passed its check."""
         return float(self.bounds["estimated"] or 0.0)
 
     def answer(self, count: float, how: How) -> SessionAnswer:
-        """An answer with how far off it can be.
-
-        Args:
-            count: In rows.
-            how: It came about.
-        """
+        """Add the error bound to a count."""
         return SessionAnswer(count, how, self.bounds[how])
 
 
-def terms(
+def terms_for(
     budget: AdaptiveBudget, domain: Domain, *, amount: Fraction, alarms: int, queries: int, gap: float = 0.0
 ) -> Terms:
-    """The guard that an amount pays for. Its threshold is so high that no alarm is false, but for half of `FAILURE`.
+    """Compute the terms that an amount allows.
+
+    The threshold is high enough that no alarm is false, except with probability `FAILURE / 2`.
 
     Args:
-        budget: Whose kind it is.
-        domain: What is public about the rows.
-        amount: That all alarms together may cost.
-        alarms: How many there may be.
-        queries: How many may be asked.
-        gap: In rows: how far off an answer is at least that the guard sounds for.
+        budget: The run's budget, which says whether noise is Gaussian or Laplace.
+        domain: Public description of the rows.
+        amount: Amount for all alarms together.
+        alarms: Number of alarms.
+        queries: Largest number of queries.
+        gap: In rows: every answer that raises an alarm must be at least this far off.
     """
     each = Fraction(units_down(amount / alarms), UNIT)
-    looking = Fraction(units_down(each * _GUARDING), UNIT)
-    slack = watching(budget, domain, looking).error(1 - FAILURE / (2 * queries))
-    noise = count_noise(budget, domain, each - looking)
+    checking = Fraction(units_down(each * _CHECKING), UNIT)
+    slack = watching(budget, domain, checking).error(1 - FAILURE / (2 * queries))
+    noise = count_noise(budget, domain, each - checking)
     measured = float(noise.error(1 - FAILURE / (4 * alarms)))
-    furthest = max(gap, measured) if gap else 0.0  # what is learned from must be measured on the right side
-    threshold = slack + math.ceil(furthest * GRID)
+    # An update must go in the right direction, so the measured count must be on the same side as the exact one.
+    least = max(gap, measured) if gap else 0.0
+    threshold = slack + math.ceil(least * GRID)
     bounds: Mapping[How, float | None] = {
         "estimated": (threshold + slack) / GRID,
         "measured": measured,
         "unguarded": None,
     }
-    return Terms(alarms, watching(budget, domain, looking, threshold=threshold), noise, bounds)
+    return Terms(alarms, watching(budget, domain, checking, threshold=threshold), noise, bounds)

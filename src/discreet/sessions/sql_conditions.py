@@ -1,8 +1,9 @@
-"""Queries of a session as SQL writes them behind WHERE: a condition on one row, evaluated on the public values of its columns and never on rows.
+"""Conditions in SQL, as in WHERE, on the rows of a session. They are evaluated on public values, and never on rows.
 
-Every part that must be true is evaluated for all combinations of values of the columns it reads. A bin has many values: where a part only compares it with
-constants it is constant between these, and a few values stand for all; else every whole number or day in it is tried. A condition that is true for some
-values of a bin and not for others is about something that was not counted, and refused.
+Each part of a condition that must be true is evaluated for all combinations of values of the columns it reads. A bin
+has many values. If a part only compares it with constants, the part is constant between them, and a few values stand
+for all; otherwise every whole number or day in the bin is evaluated. A condition that is true for some values of a bin and
+false for others is refused, because it is not about a count of whole cells.
 """
 
 from __future__ import annotations
@@ -34,41 +35,43 @@ from discreet.sql.expressions.row_conditions import read_condition, type_of
 Mask = NDArray[np.bool_]
 Planning: TypeAlias = Callable[[threading.Event], AbstractContextManager[None]]
 MOST_POINTS = 10**6
-"""Combinations of values that one part of a condition is tried on."""
+"""Largest number of combinations of values on which one part of a condition is evaluated."""
 MOST_CELLS = 10**6
-"""Of the table over a condition's columns, where it is no conjunction."""
+"""Of the table over the columns of a condition that is not a conjunction."""
 MOST_RUNS = 10_000
-"""Of neighbouring cells that count, in a query that is stored."""
-_COMPARING = {"eq", "ne", "lt", "le", "gt", "ge", "same", "differs", "between", "in", "is_null", "not_null"}
+"""Runs of consecutive cells in a query that is stored."""
+_COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "same", "differs", "between", "in", "is_null", "not_null"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Where a part of a condition is true, in codes of its columns."""
+    """A part of a condition: for which codes of its columns it is true."""
 
     columns: Columns
     mask: Mask
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
-    """Where a condition is true: by values of its columns, whose codes begin at `starts`."""
+class _Evaluated:
+    """A part of a condition: for which values of its columns it is true."""
 
-    places: list[int]
+    columns: list[int]
+    """Positions of the columns in the domain."""
     starts: list[list[int]]
+    """For each column, the position of the first value of each code."""
     truths: Mask
 
 
 class Conditions:
-    """Conditions on the rows of one session.
+    """Turns conditions in SQL into queries over the domain of one session.
 
     Args:
-        rows: What their codes mean.
-        domain: The same, and how many rows a person has.
-        catalog: Of the data.
-        engine: That evaluates on public values.
-        today: What CURRENT_DATE means.
-        planning: A place to plan at, until it is cancelled, within the seconds of one query.
+        rows: The session's rows: their columns and codes.
+        domain: Public description of the rows.
+        catalog: Catalog of the data.
+        engine: Engine that evaluates conditions on public values.
+        today: Value of CURRENT_DATE.
+        planning: Acquires a slot to plan in, with the time limit of one query; its argument cancels the wait.
     """
 
     def __init__(
@@ -86,12 +89,12 @@ class Conditions:
         self._types = [type_of(column, key) for column, key in zip(rows.columns, rows.query.keys, strict=True)]
 
     def queries(self, texts: Sequence[str], *, most_cells: int, cancelled: threading.Event) -> dict[str, CountQuery]:
-        """What conditions count, worked out one after another at one place: however many there are, they have the seconds of one query.
+        """Return the query of each condition. All conditions together have one slot and the time limit of one query.
 
         Args:
-            texts: As they stand behind WHERE; each is worked out once.
-            most_cells: Of the table over the columns of each.
-            cancelled: Set when nobody waits for the result any more.
+            texts: Conditions as in WHERE. Each different one is evaluated once.
+            most_cells: Largest table over the columns of one condition.
+            cancelled: Set when the caller no longer waits.
         """
         if not texts:
             return {}
@@ -99,18 +102,18 @@ class Conditions:
             return {text: self.query(text, most_cells=most_cells) for text in dict.fromkeys(texts)}
 
     def query(self, text: str, *, most_cells: int) -> CountQuery:
-        """What a condition counts, or a refusal by name.
+        """Return the query of a condition, or refuse it.
 
         Args:
-            text: As it stands behind WHERE.
-            most_cells: Of the table over its columns.
+            text: Condition as in WHERE.
+            most_cells: Largest table over its columns.
         """
         with self._engine.one_limit():
             conditions = read_condition(text, self._rows, self._catalog, self._engine, today=self._today)
-            tried = [self._tried(condition) for condition in _apart(conditions)]
-        if not all(each.truths.any() for each in tried):
+            evaluated = [self._evaluate(condition) for condition in _independent_parts(conditions)]
+        if not all(each.truths.any() for each in evaluated):
             raise BadInput("No row can meet this condition: it counts 0.", next_step="Use declared values or bounds.")
-        parts = [_without_idle(self._by_code(each)) for each in tried]
+        parts = [_without_idle_columns(self._by_code(each)) for each in evaluated]
         columns = self._domain.ordered(name for part in parts for name in part.columns)
         self._domain.check(columns, most=most_cells)
         products = [_as_product(part) for part in parts]
@@ -118,10 +121,10 @@ class Conditions:
         if len(codes) == len(columns):
             return Conjunction(columns, tuple(codes[name] for name in columns))
         self._domain.check(columns, most=MOST_CELLS)
-        return Cells(columns, _runs_in(self._together(columns, parts)))
+        return Cells(columns, _runs_in(self._intersection(columns, parts)))
 
-    def _together(self, columns: Columns, parts: Sequence[_Part]) -> Mask:
-        """Where all parts are true."""
+    def _intersection(self, columns: Columns, parts: Sequence[_Part]) -> Mask:
+        """The cells in which all parts are true."""
         shape = self._domain.shape(columns)
         whole = np.ones(shape, np.bool_)
         for part in parts:
@@ -129,60 +132,60 @@ class Conditions:
             whole &= part.mask.reshape(axes)
         return whole
 
-    def _tried(self, condition: Expression) -> _Tried:
-        """A condition on all combinations of values."""
-        places = sorted({field.at for field in fields_of(condition)})
+    def _evaluate(self, condition: Expression) -> _Evaluated:
+        """Evaluate a condition on all combinations of values."""
+        columns = sorted({field.at for field in fields_of(condition)})
         points: dict[int, Points] = {}
         starts: list[list[int]] = []
-        for at in places:
+        for at in columns:
             listed = list(self._values(at, _constants(condition, at)))
-            starts.append([place for place, (_, is_first) in enumerate(listed) if is_first])
+            starts.append([position for position, (_, is_first) in enumerate(listed) if is_first])
             points[at] = (self._types[at], [value for value, _ in listed])
         if math.prod(len(values) for _, values in points.values()) > MOST_POINTS:
             raise TooLarge(
                 "A part of the condition has too many combinations of values.",
-                next_step="Compare columns with constants, or ask for fewer bins of fewer columns.",
+                next_step="Compare columns with constants, or use fewer bins of fewer columns.",
             )
-        return _Tried(places, starts, self._engine.truths(condition, points))
+        return _Evaluated(columns, starts, self._engine.truths(condition, points))
 
-    def _by_code(self, tried: _Tried) -> _Part:
-        """True where all values of a code are; refused where some are and others not."""
-        truths = tried.truths
-        for axis, at in enumerate(tried.places):
-            every = np.logical_and.reduceat(truths, tried.starts[axis], axis=axis)
-            cut = every != np.logical_or.reduceat(truths, tried.starts[axis], axis=axis)
-            if cut.any():
-                others = tuple(other for other in range(cut.ndim) if other != axis)
-                raise _cuts(self._domain.columns[at], int(np.flatnonzero(cut.any(axis=others))[0]))
+    def _by_code(self, evaluated: _Evaluated) -> _Part:
+        """The codes whose values all meet a condition. Refused if some values of a code meet it and others do not."""
+        truths = evaluated.truths
+        for axis, at in enumerate(evaluated.columns):
+            every = np.logical_and.reduceat(truths, evaluated.starts[axis], axis=axis)
+            is_cut = every != np.logical_or.reduceat(truths, evaluated.starts[axis], axis=axis)
+            if is_cut.any():
+                others = tuple(other for other in range(is_cut.ndim) if other != axis)
+                raise _cut_bin(self._domain.columns[at], int(np.flatnonzero(is_cut.any(axis=others))[0]))
             truths = every
-        return _Part(tuple(self._domain.names[at] for at in tried.places), truths)
+        return _Part(tuple(self._domain.names[at] for at in evaluated.columns), truths)
 
     def _values(self, at: int, constants: frozenset[Any] | None) -> Iterator[tuple[Any, bool]]:
-        """Values that stand for a column's codes in order, and whether each is the first of its code."""
+        """The values on which a condition is evaluated, in the order of codes; and whether each is the first of its code."""
         column = self._domain.columns[at]
         last = max((code for code, label in enumerate(column.labels) if isinstance(label, Bin)), default=-1)
         for code, label in enumerate(column.labels):
             values = [label]
             if isinstance(label, Bin):
                 values = _values_in(column, label, constants, is_last=code == last)
-            for place, value in enumerate(values):
-                yield value, not place
+            for position, value in enumerate(values):
+                yield value, position == 0
 
 
-def _apart(conditions: Sequence[Expression]) -> list[Expression]:
-    """The same conditions, those together that have a column in common."""
+def _independent_parts(conditions: Sequence[Expression]) -> list[Expression]:
+    """The same conditions in parts that have no column in common."""
     groups: list[tuple[set[int], list[Expression]]] = []
     for condition in conditions:
-        places, together = {field.at for field in fields_of(condition)}, [condition]
-        for group in [group for group in groups if group[0] & places]:
+        columns, members = {field.at for field in fields_of(condition)}, [condition]
+        for group in [group for group in groups if group[0] & columns]:
             groups.remove(group)
-            places, together = places | group[0], [*group[1], *together]
-        groups.append((places, together))
-    return [call("and", *together) if len(together) > 1 else together[0] for _, together in groups]
+            columns, members = columns | group[0], [*group[1], *members]
+        groups.append((columns, members))
+    return [call("and", *members) if len(members) > 1 else members[0] for _, members in groups]
 
 
 def _constants(condition: Expression, at: int) -> frozenset[Any] | None:
-    """What a column is compared with, as numbers; None where more is done with it than comparing."""
+    """The constants with which a column is compared, as numbers; None if it is used in other ways, too."""
     if not isinstance(condition, Call):
         return frozenset()
     name, found = condition.function.name, set[Any]()
@@ -191,7 +194,7 @@ def _constants(condition: Expression, at: int) -> frozenset[Any] | None:
         if is_column:
             continue
         if any(is_here):
-            if name not in _COMPARING or not isinstance(arg, Literal):
+            if name not in _COMPARISONS or not isinstance(arg, Literal):
                 return None
             if arg.value is not None:
                 found.add(_number(arg.value))
@@ -200,24 +203,27 @@ def _constants(condition: Expression, at: int) -> frozenset[Any] | None:
             if inner is None:
                 return None
             found |= inner
-    return None if any(is_here) and name not in _COMPARING else frozenset(found)
+    return None if any(is_here) and name not in _COMPARISONS else frozenset(found)
 
 
 def _is_column(expression: Expression, at: int) -> bool:
-    """A column, also one of whole numbers that is taken as reals."""
+    """Whether an expression is a column, perhaps converted to a real number."""
     if isinstance(expression, Call) and expression.function.name == "real":
         expression = expression.args[0]
     return isinstance(expression, Field) and expression.at == at
 
 
 def _number(value: Any) -> Any:
-    return (
-        value.toordinal() if isinstance(value, date) else Fraction(value) if isinstance(value, int | float) else value
-    )
+    if isinstance(value, date):
+        return value.toordinal()
+    return Fraction(value) if isinstance(value, int | float) else value
 
 
 def _values_in(column: Column, label: Bin, constants: frozenset[Any] | None, *, is_last: bool) -> list[Any]:
-    """Values of a bin, one of each piece on which a condition that compares with these constants is the same; the first value first."""
+    """Values of a bin on which a condition is evaluated, in order.
+
+    Constants divide a bin into pieces on which the condition is constant; the values have one of each piece.
+    """
     first, last, _ = ends_of(label)
     is_day = isinstance(first, date)
     if is_day or label.is_whole:
@@ -231,8 +237,8 @@ def _values_in(column: Column, label: Bin, constants: frozenset[Any] | None, *, 
         return [date.fromordinal(value) for value in inside] if is_day else list(inside)
     if constants is None:
         raise BadInput(
-            f"{column.name} has bins of reals, and a condition can only compare it with constants.",
-            next_step=f"Write {column.name} >= … AND {column.name} < …, where bins begin and end.",
+            f"{column.name} has bins of real numbers, so a condition can only compare it with constants.",
+            next_step=f"Write {column.name} >= … AND {column.name} < …, at the ends of bins.",
         )
     low, high = float(first), float(last)
     inside = sorted({low, *(float(c) for c in constants if low <= c < high), *([high] if is_last else [])})
@@ -240,16 +246,16 @@ def _values_in(column: Column, label: Bin, constants: frozenset[Any] | None, *, 
     return sorted({*inside, *(value for value in between if low < value < high)})
 
 
-def _cuts(column: Column, code: int) -> BadInput:
+def _cut_bin(column: Column, code: int) -> BadInput:
     first, last, _ = ends_of(column.labels[code])
     return BadInput(
         f"The condition cuts a bin of {column.name}.",
-        next_step=f"Begin and end where bins do: this one goes from {label_text(first)} to {label_text(last)}.",
+        next_step=f"Start and end at the ends of bins: this one goes from {label_text(first)} to {label_text(last)}.",
     )
 
 
-def _without_idle(part: _Part) -> _Part:
-    """Without the columns that make no difference."""
+def _without_idle_columns(part: _Part) -> _Part:
+    """The same part without the columns on which it does not depend."""
     columns, mask = part.columns, part.mask
     for axis in reversed(range(mask.ndim)):
         first = mask.take([0], axis=axis)
@@ -259,7 +265,7 @@ def _without_idle(part: _Part) -> _Part:
 
 
 def _as_product(part: _Part) -> dict[str, Runs] | None:
-    """The codes of each column, where any of one go with any of another; None elsewhere."""
+    """The codes of each column, if the part is true for exactly all their combinations; otherwise None."""
     axes = range(part.mask.ndim)
     sides = [part.mask.any(axis=tuple(other for other in axes if other != axis)) for axis in axes]
     if sides and not (functools.reduce(np.multiply.outer, sides) == part.mask).all():
@@ -270,5 +276,5 @@ def _as_product(part: _Part) -> dict[str, Runs] | None:
 def _runs_in(mask: Mask) -> Runs:
     runs = runs_of(np.flatnonzero(mask).tolist())
     if len(runs) > MOST_RUNS:
-        raise TooLarge("The condition is about too many single cells.", next_step="Ask for its parts one by one.")
+        raise TooLarge("The condition has too many separate cells.", next_step="Ask its parts one by one.")
     return runs

@@ -35,7 +35,7 @@ def plan(request: SessionRequest, context: Context) -> SessionPlan:
     """The cost of a session and the error bound that it would have."""
     opening = _opening(request, context)
     run, facts = opening.run, plan_facts(opening.run, context)
-    terms = opening.mode.promised(run.domain, run.budget, request.queries)
+    terms = opening.mode.terms_before_charge(run.domain, run.budget, request.queries)
     return SessionPlan(
         cells=run.domain.cells(run.domain.names),
         queries=request.queries,

@@ -1,4 +1,4 @@
-"""Room for sessions: the limits hold however many are opened at once, and one session is one, whoever opens it."""
+"""The pool of sessions: the limits hold however many are opened at once, and a session is opened only once."""
 
 import itertools
 import threading
@@ -6,13 +6,13 @@ import threading
 import pytest
 
 from discreet.errors import BudgetExceeded, TooMany
-from discreet.sessions import session_models
+from discreet.sessions import session_hypotheses
 from tests.synthetic.memory import domain_of
 from tests.synthetic.test_curator import ROWS, a_curator
 
 
 def all_at_once(*calls):
-    """What each returns, or the refusal that it ends in."""
+    """The result or the refusal of each call, all made at the same time."""
     said, begin = [], threading.Barrier(len(calls))
 
     def run(call):
@@ -31,7 +31,7 @@ def all_at_once(*calls):
     return said
 
 
-def test_no_more_are_open_than_may_be_however_many_are_opened_at_once():
+def test_the_limits_hold_however_many_sessions_are_opened_at_once():
     with a_curator() as curator:
         curator.context.sessions.limit(each=2, most=3)
 
@@ -42,7 +42,7 @@ def test_no_more_are_open_than_may_be_however_many_are_opened_at_once():
         opened = [session for session in said if not isinstance(session, TooMany) and session.is_open]
         assert 1 <= len(opened) <= 3
         assert all(sum(session.analyst == analyst for session in opened) <= 2 for analyst in ("alice", None))
-        assert opening("again", "alice")().is_open  # whoever was refused gave their place back
+        assert opening("again", "alice")().is_open  # refused calls released their slots
 
 
 def test_one_session_that_is_opened_many_times_at_once_is_one():
@@ -52,7 +52,7 @@ def test_one_session_that_is_opened_many_times_at_once_is_one():
         assert said[0].is_open
 
 
-def test_a_place_is_given_back_where_opening_is_refused():
+def test_a_slot_is_released_if_opening_is_refused():
     with a_curator() as curator:
         curator.context.sessions.limit(each=1, most=1)
         with pytest.raises(BudgetExceeded):
@@ -60,12 +60,12 @@ def test_a_place_is_given_back_where_opening_is_refused():
         assert curator.session(ROWS, rho=0.01, queries=5, workload=1).is_open
 
 
-def test_weights_keep_no_more_tables_than_there_is_room_for(monkeypatch):
-    monkeypatch.setattr(session_models, "_MOST_KEPT", 100)
+def test_weights_cache_no_more_cells_than_the_limit(monkeypatch):
+    monkeypatch.setattr(session_hypotheses, "_MOST_CACHED", 100)
     names = "abcdefg"
-    weights = session_models.Weights(domain_of(dict.fromkeys(names, 2)), 128.0, 0.1)
+    weights = session_hypotheses.Weights(domain_of(dict.fromkeys(names, 2)), 128.0, 0.1)
     for columns in itertools.combinations(names, 5):
-        query = session_models.Conjunction(columns, (((0, 0),),) * 5)
+        query = session_hypotheses.Conjunction(columns, (((0, 0),),) * 5)
         assert weights.expected(query) == 4
-        kept = weights._tables._kept
-        assert sum(kept.get(columns).size for columns in kept) <= 100
+        cached = weights._tables._tables
+        assert sum(cached.get(columns).size for columns in cached) <= 100

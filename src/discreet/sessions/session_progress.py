@@ -1,8 +1,14 @@
-"""The course of a session: a function of its steps, each of which is stored before anything of it is used or shown.
+"""The progress of a session: a function of its stored steps. Each step is stored before its outcome is used or returned.
 
-Steps after those of the beginning: `watch` begins a run of the sparse vector, `guard` says of queries, in order, which is the first that the
-hypothesis answers badly, `count` measures that one, and `told` has answers of the hypothesis after the last alarm. Whoever takes a session up
-again takes them in as they were stored; a run of the sparse vector that was begun elsewhere has ended by that, and its price is gone.
+After the steps of the mode, a session has four kinds of steps:
+
+- `watch` starts a run of the sparse vector.
+- `guard` has a batch of queries, their estimates, and which is the first that the hypothesis answers badly.
+- `count` measures that query.
+- `told` has estimates after the last alarm.
+
+When a session is opened again, it reads its steps from the ledger. A run of the sparse vector that another process
+started is over then, because its noisy threshold was only in that process's memory; its budget stays spent.
 """
 
 from __future__ import annotations
@@ -23,14 +29,14 @@ MOST_AT_ONCE = 4096
 """Queries of one step."""
 
 
-class Course:
-    """How far a session has got.
+class Progress:
+    """The answers, the hypothesis and the remaining alarms of a session.
 
     Args:
-        underway: Its rows and steps.
-        mode: How it begins.
-        budget: All of it.
-        queries: How many may be asked.
+        underway: The run with its rows and steps.
+        mode: How the session starts.
+        budget: The whole budget of the session.
+        queries: Largest number of different queries.
     """
 
     def __init__(self, underway: Underway, mode: Mode, budget: AdaptiveBudget, queries: int) -> None:
@@ -39,56 +45,52 @@ class Course:
         self.answers: dict[CountQuery, SessionAnswer] = {}
         self._queries, self._watches = queries, 0
         self._guard: Guard | None = None
-        self._badly_answered: CountQuery | None = None
+        self._to_measure: CountQuery | None = None
         for step in underway.taken_up():
-            self._take(step)
+            self._apply(step)
         self._measure()
 
     @property
     def reused(self) -> tuple[str, ...]:
-        """Names of releases whose tables the hypothesis began with."""
+        """Names of releases whose tables entered the hypothesis."""
         return self._underway.reused
 
     @property
     def left(self) -> int:
-        """How many queries may still be asked."""
+        """How many new queries can still be answered."""
         return self._queries - len(self.answers)
 
     @property
     def alarms_left(self) -> int:
-        """How many runs of the sparse vector can still give an alarm."""
+        """How many runs of the sparse vector can still raise an alarm."""
         return self.terms.alarms - self._watches + (self._guard is not None)
 
     def ask(self, queries: Sequence[CountQuery]) -> None:
-        """SessionAnswer queries that were not asked before, each once, and as many as are left.
-
-        Args:
-            queries: In order.
-        """
+        """Answer queries that are new and all different, at most as many as are left."""
         for start in range(0, len(queries), MOST_AT_ONCE):
             rest = queries[start : start + MOST_AT_ONCE]
             while rest:
-                rest = self._pass(rest)
+                rest = self._answer(rest)
 
     def close(self) -> None:
-        """Let go of the rows."""
+        """Free the rows."""
         self._underway.close()
 
-    def _pass(self, queries: Sequence[CountQuery]) -> Sequence[CountQuery]:
-        """SessionAnswer queries up to the first that is badly answered, which is measured; those that are left."""
+    def _answer(self, queries: Sequence[CountQuery]) -> Sequence[CountQuery]:
+        """Answer queries up to the first that fails its check, which is measured; return the others."""
         estimates = on_grid(np.array([self.hypothesis.expected(query) for query in queries]))
-        guard = self._on_guard()
+        guard = self._current_guard()
         if guard is None:
             self._underway.told(queries, estimates)
             first = None
         else:
             first = guard.first_above(queries, estimates)
-        self._take(self._underway.last)
+        self._apply(self._underway.last)
         self._measure()
         return () if first is None else queries[first + 1 :]
 
-    def _on_guard(self) -> Guard | None:
-        """A run of the sparse vector, begun now where there is none; None after the last."""
+    def _current_guard(self) -> Guard | None:
+        """The current run of the sparse vector, started if there is none; None after the last alarm."""
         while self._guard is None or self._guard.is_over:
             if self._watches == self.terms.alarms:
                 return None
@@ -97,28 +99,29 @@ class Course:
         return self._guard
 
     def _measure(self) -> None:
-        if self._badly_answered is not None:
-            self._measurer.counted(self._badly_answered, self.terms.noise)
-            self._take(self._underway.last)
+        """Measure the query that failed its check, also if the process ended before it was measured."""
+        if self._to_measure is not None:
+            self._measurer.counted(self._to_measure, self.terms.noise)
+            self._apply(self._underway.last)
 
-    def _take(self, step: Step) -> None:
-        """What one step says."""
+    def _apply(self, step: Step) -> None:
+        """Update the state by one stored step. Its keys are those of the stored format."""
         if step.kind == "watch":
             self._watches += 1
         elif step.kind == "count":
             query, counted = count_query_from_json(step.about["question"]), int(step.outcome[0])
             self.answers[query] = self.terms.answer(counted, "measured")
             self.hypothesis.learn(query, counted)
-            self._badly_answered = None
+            self._to_measure = None
         elif step.kind in {"guard", "told"}:
-            self._take_estimates(step)
+            self._apply_estimates(step)
 
-    def _take_estimates(self, step: Step) -> None:
-        queries = [count_query_from_json(described) for described in step.about["questions"]]
+    def _apply_estimates(self, step: Step) -> None:
+        queries = [count_query_from_json(query) for query in step.about["questions"]]
         is_guarded = step.kind == "guard"
         first, estimates = (int(step.outcome[0]), step.outcome[1:]) if is_guarded else (-1, step.outcome)
         if first >= 0:
-            self._badly_answered, self._guard = queries[first], None
+            self._to_measure, self._guard = queries[first], None
             queries = queries[:first]
         for query, estimate in zip(queries, estimates.tolist(), strict=False):
             self.answers[query] = self.terms.answer(estimate / GRID, "estimated" if is_guarded else "unguarded")

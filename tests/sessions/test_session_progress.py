@@ -1,4 +1,4 @@
-"""What a session does to privacy: its guard's exact law on neighbours, and the mutants that break it; what it stores, and how it goes on."""
+"""The progress of a session: the exact law of its checks on neighbours, mutants that break it, stored steps, and restarts."""
 
 import itertools
 import math
@@ -15,16 +15,16 @@ from discreet.measurement.replay import Run
 from discreet.measurement.run_budget import watching
 from discreet.measurement.transcript import Step
 from discreet.mechanisms import Adaptive
-from discreet.sessions.session_models import Weights
+from discreet.sessions.session_hypotheses import Weights
 from tests.checks import samples_follow
 from tests.mutants import measurers
-from tests.sessions.memory import BUDGET, course
+from tests.sessions.memory import BUDGET, progress_of
 from tests.sources import SeededBits
 from tests.support.memory_tables import MemoryJournal, domain_of, measuring
 
 SIZES = (2, 2)
 CELLS = list(itertools.product(*map(range, SIZES)))
-EVERYBODY = Conjunction((), ())
+EVERY_ROW = Conjunction((), ())
 ASKED = [
     Conjunction(("a", "b"), (((first, first),), ((second, second),))) for first, second in CELLS
 ] + [Conjunction(("a",), (((0, 0),),)), Conjunction(("b",), (((1, 1),),))]  # fmt: skip
@@ -35,7 +35,7 @@ def people(most):
 
 
 def neighbours(most, relation):
-    """Everybody's rows with one person or without; or with one in place of another."""
+    """The rows of two datasets that differ in one person."""
     others = [(0, 0), (1, 1), (1, 1)]
     if relation is Neighbours.ADD_REMOVE:
         return [(others, others + person) for person in people(most)]
@@ -50,7 +50,7 @@ def at_least(scale, least):
 
 
 def law(mechanism, values, *, redrawn=False):
-    """Of the first question that is above, and of none: by its place, or the number of questions."""
+    """Probabilities of which query is the first above the threshold; the last entry is that none is."""
     scale, query = float(mechanism.threshold_scale), float(mechanism.query_scale)
     noise = np.arange(-round(25 * scale), round(25 * scale) + 1)
     chance = at_least(scale, noise) - at_least(scale, noise + 1)
@@ -95,7 +95,7 @@ def test_on_all_neighbours_no_outcome_of_a_guard_is_likelier_by_more_than_its_ep
     assert furthest(domain, mechanism, redrawn=True) > float(mechanism.epsilon), "a threshold that is redrawn is caught"
 
 
-def test_what_a_guard_says_follows_its_law():
+def test_a_guard_follows_its_law():
     domain, rows, bits = domain_of(*SIZES), [(0, 0)] * 5 + [(1, 1)] * 2, SeededBits("guard")
     mechanism = watching(Adaptive(rho=10), domain, Fraction(1), threshold=3 * GRID)
     estimates = np.array([2 * GRID] * len(ASKED))
@@ -123,7 +123,7 @@ def test_what_a_guard_says_follows_its_law():
     ],
     ids=["counted twice", "backwards", "beyond", "nothing", "one column", "before", "no codes"],
 )
-def test_a_question_that_could_count_a_row_twice_is_refused(codes):
+def test_a_query_that_could_count_a_row_twice_is_refused(codes):
     domain = domain_of(*SIZES)
     measurer = measuring([(0, 0)], domain)
     guard = measurer.watch(watching(Adaptive(rho=1), domain, Fraction(1, 10)))
@@ -156,8 +156,8 @@ def test_weights_learn_of_cells_as_of_the_same_conjunction():
 ROWS = [(0, 0)] * 3000 + [(1, 1)] * 500
 
 
-def test_what_the_guard_finds_is_measured_and_what_comes_after_the_last_alarm_says_so():
-    session = course(ROWS, domain_of(*SIZES), alarms=2)
+def test_a_query_that_fails_its_check_is_measured_and_after_the_last_alarm_answers_are_unguarded():
+    session = progress_of(ROWS, domain_of(*SIZES), alarms=2)
     session.ask(ASKED)
     told = [session.answers[query] for query in ASKED]
     assert [answer.how for answer in told] == [
@@ -180,8 +180,8 @@ def ask_one_by_one(session):
         session.ask([query])
 
 
-def nothing_is_shown_before_it_is_stored(run):
-    """A store that fails at each of its steps: answers are those of the steps that are there."""
+def nothing_is_returned_before_it_is_stored(run):
+    """If the store fails at any step, the session has only the answers of the steps that were stored."""
     for last in range(6):
 
         class Failing(MemoryJournal):
@@ -191,15 +191,15 @@ def nothing_is_shown_before_it_is_stored(run):
                 return super().store(number, body, mechanism=mechanism)
 
         store = Failing()
-        session = course(ROWS, domain_of(*SIZES), store=store, run=run, bits=SeededBits(last))
+        session = progress_of(ROWS, domain_of(*SIZES), store=store, run=run, bits=SeededBits(last))
         with pytest.raises(OSError):
             ask_one_by_one(session)
-        again = course(ROWS, domain_of(*SIZES), store=MemoryJournal(store.steps))
+        again = progress_of(ROWS, domain_of(*SIZES), store=MemoryJournal(store.steps))
         assert session.answers.items() <= again.answers.items()
 
 
-def every_draw_is_paid(made):
-    """What was drawn is on the meter and in the steps: so many runs of the sparse vector, so many counts."""
+def every_draw_is_charged(made):
+    """The meter and the steps have exactly the runs of the sparse vector and the counts that were drawn."""
 
     class Store(MemoryJournal):
         def store(self, number, body, *, mechanism):
@@ -207,7 +207,7 @@ def every_draw_is_paid(made):
             return super().store(number, body, mechanism=mechanism)
 
     heard = []
-    session = course(ROWS, domain_of(*SIZES), store=Store(), made=made)
+    session = progress_of(ROWS, domain_of(*SIZES), store=Store(), made=made)
     session.ask(ASKED)
     drawn = [mechanism for kind, mechanism in heard if kind in {"watch", "count"}]
     assert drawn == [session.terms.watch, session.terms.noise] * 2
@@ -218,22 +218,22 @@ def every_draw_is_paid(made):
 @pytest.mark.parametrize(
     ("check", "ours", "mutant"),
     [
-        (nothing_is_shown_before_it_is_stored, Run, measurers.ShowsBeforeStoring),
-        (every_draw_is_paid, measuring, measurers.with_free_counts),
+        (nothing_is_returned_before_it_is_stored, Run, measurers.ShowsBeforeStoring),
+        (every_draw_is_charged, measuring, measurers.with_free_counts),
     ],
     ids=["stores after showing", "measures without a charge"],
 )
-def test_what_would_tell_too_much_is_caught(check, ours, mutant):
+def test_a_mutant_that_stores_late_or_measures_free_is_caught(check, ours, mutant):
     check(ours)
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         check(mutant)
 
 
-def test_killed_after_each_of_its_steps_a_session_goes_on_with_all_that_it_said():
-    """And killed again after each step of what it did then: no more runs of the sparse vector than were paid for, and no answer twice."""
+def test_a_session_killed_after_any_step_keeps_all_answers_that_it_returned():
+    """Also if it is killed again later: no more runs of the sparse vector than were charged, and no query answered twice."""
 
     def go(store):
-        session = course(ROWS, domain_of(*SIZES), store=store, alarms=3, bits=SeededBits(len(store.steps)))
+        session = progress_of(ROWS, domain_of(*SIZES), store=store, alarms=3, bits=SeededBits(len(store.steps)))
         session.ask([query for query in ASKED[:3] if query not in session.answers])
         session.ask([query for query in ASKED[3:] if query not in session.answers])
         return session
@@ -244,7 +244,7 @@ def test_killed_after_each_of_its_steps_a_session_goes_on_with_all_that_it_said(
         once = MemoryJournal(whole.steps[:at])
         go(once)
         for later in range(at, len(once.steps) + 1):
-            before = course(ROWS, domain_of(*SIZES), store=MemoryJournal(once.steps[:later]), alarms=3)
+            before = progress_of(ROWS, domain_of(*SIZES), store=MemoryJournal(once.steps[:later]), alarms=3)
             twice = MemoryJournal(once.steps[:later])
             after = go(twice)
             kinds = [Step.decoded(body).kind for body in twice.steps]
@@ -257,6 +257,6 @@ def test_killed_after_each_of_its_steps_a_session_goes_on_with_all_that_it_said(
 
 def test_a_batch_is_one_step():
     store = MemoryJournal()
-    session = course(ROWS, domain_of(*SIZES), store=store, total=3500.0)
-    session.ask([EVERYBODY, Conjunction(("a",), (((0, 1),),))])
+    session = progress_of(ROWS, domain_of(*SIZES), store=store, total=3500.0)
+    session.ask([EVERY_ROW, Conjunction(("a",), (((0, 1),),))])
     assert [Step.decoded(body).kind for body in store.steps] == ["watch", "guard"]
