@@ -29,7 +29,7 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from scipy import stats
 
-from discreet.algebra.registry import every_function
+from discreet.algebra.registry import all_functions
 from discreet.noise import RandomBits, bernoulli_exp, discrete_gaussian, discrete_laplace
 from tests import edits
 from tests.algebra.test_efforts import SLACK, slowest
@@ -171,14 +171,14 @@ def extreme_rows() -> str:
 
 def efforts() -> str:
     with duckdb.connect(config={"threads": 1}) as engine:
-        for record in every_function():
+        for record in all_functions():
             assert slowest(engine, record, rows=10**6, combinations=100) < SLACK, record
     return "no function took longer than declared"
 
 
 def derived() -> str:
     with duckdb.connect(config={"threads": 1}) as engine:
-        for record in every_function():
+        for record in all_functions():
             are_within_what_was_derived(engine, record.name, choices_each=200)
     return "every result within the bounds and values that were derived"
 

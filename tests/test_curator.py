@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from discreet.algebra.query import Kind
+from discreet.algebra.query import MeasureKind
 from discreet.errors import BudgetExceeded, DiscreetError, EngineFailure, TooLarge
 from discreet.results.stored_answer import read_stored
 from discreet.samples import write_clinic
@@ -29,7 +29,7 @@ def test_a_question_is_answered_with_intervals_that_cover_the_bounded_truth(cura
     answer = curator.as_analyst("alice").ask(WARDS, epsilon=2)
     assert [row["ward"] for row in answer.rows] == ["ER", "ICU", "Surgery"]
     measures = planned(curator, WARDS, epsilon=2).queries[0].measures
-    rows_at = next(i for i, measure in enumerate(measures) if measure.kind is Kind.ROWS)
+    rows_at = next(i for i, measure in enumerate(measures) if measure.kind is MeasureKind.ROWS)
     for row, interval in zip(answer.rows, answer.intervals(1 - 1e-9), strict=True):
         assert interval["ward"] is None
         low, high = interval["visits"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet import catalog
-from discreet.algebra.registry import every_function
+from discreet.algebra.registry import all_functions
 from tools.reference import http, modules
 from tools.reference.pages import FOLDER, MARKED, generated, generated_pages
 from tools.reference.sql_functions import function_list
@@ -28,7 +28,7 @@ def _arguments(what):
 
 def test_the_list_of_functions_is_the_registrys():
     header = 2
-    assert len(function_list()) == header + len(list(every_function()))
+    assert len(function_list()) == header + len(list(all_functions()))
     assert "COALESCE" in (FOLDER / "sql-functions.md").read_text()
 
 

@@ -18,7 +18,7 @@ from discreet.algebra.value_properties import (
     AS_READ,
     LARGEST_INTEGER,
     LONGEST_TEXT,
-    Reach,
+    Magnitudes,
     Value,
     ValueProperties,
     every_value,
@@ -121,7 +121,7 @@ def number_of(value: object) -> Fraction:
 
 
 def facts_of(
-    kind: Type, values: Sequence[Value | None], *, bounds: bool, listed: bool, reach: Reach = AS_READ
+    kind: Type, values: Sequence[Value | None], *, bounds: bool, listed: bool, magnitudes: Magnitudes = AS_READ
 ) -> ValueProperties:
     """ValueProperties that hold for the values of a column."""
     given = [value for value in values if value is not None]
@@ -131,7 +131,7 @@ def facts_of(
         low, high = min(numbers), max(numbers)
     return ValueProperties(
         type=kind, low=low, high=high, values=tuple(values) if listed else None, nullable=None in values,
-        longest=max(len(str(v)) for v in given) if kind is T else None, reach=reach if kind is R else None,
+        longest=max(len(str(v)) for v in given) if kind is T else None, magnitudes=magnitudes if kind is R else None,
     )  # fmt: skip
 
 
@@ -224,10 +224,10 @@ def is_canonical(properties: ValueProperties, value: object) -> bool:
     if type(value) is not PYTHON[properties.type]:
         return False
     if isinstance(value, float):
-        reach = properties.reach
-        assert reach is not None
+        magnitudes = properties.magnitudes
+        assert magnitudes is not None
         return repr(value) != "-0.0" and (
-            value == 0 or Fraction(2) ** -reach.fine <= abs(Fraction(value)) <= Fraction(2) ** reach.large
+            value == 0 or Fraction(2) ** -magnitudes.fine <= abs(Fraction(value)) <= Fraction(2) ** magnitudes.large
         )
     if isinstance(value, str):
         return "\0" not in value and len(value) <= min(properties.longest or 0, LONGEST_TEXT)

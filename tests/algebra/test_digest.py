@@ -9,7 +9,7 @@ import sqlglot
 
 from discreet.algebra.digest import FORMAT, canonical, query_tree, relation_tree
 from discreet.algebra.expressions import Literal, call
-from discreet.algebra.relations import How, Join, Keep
+from discreet.algebra.relations import Filter, Join, JoinKind
 from discreet.algebra.table_scan import scan
 from discreet.catalog import Type
 from discreet.planning.query_planning import digest_of
@@ -118,11 +118,11 @@ def test_facts_that_decide_the_integers_are_in_it(catalog):
     wider = {**table.columns, "cost": replace(table.columns["cost"], upper=table.columns["cost"].upper + 1)}
     for other in (replace(table, max_rows=3), replace(table, columns=wider)):
         assert canonical(relation_tree(scan(other, catalog))) != base
-    joined = Join(visits, visits, How.INNER, (), None)
-    assert canonical(relation_tree(joined)) != canonical(relation_tree(replace(joined, how=How.LEFT)))
-    kept = Keep(visits, call("gt", visits.field(5), Literal(Type.INTEGER, 1)))
+    joined = Join(visits, visits, JoinKind.INNER, (), None)
+    assert canonical(relation_tree(joined)) != canonical(relation_tree(replace(joined, how=JoinKind.LEFT)))
+    kept = Filter(visits, call("gt", visits.field(5), Literal(Type.INTEGER, 1)))
     assert canonical(relation_tree(kept)) != canonical(
-        relation_tree(Keep(visits, call("ge", visits.field(5), Literal(Type.INTEGER, 1))))
+        relation_tree(Filter(visits, call("ge", visits.field(5), Literal(Type.INTEGER, 1))))
     )
 
 

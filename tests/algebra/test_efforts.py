@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from discreet.algebra.expressions import Call, Field, Literal
-from discreet.algebra.registry import Function, every_function
+from discreet.algebra.registry import Function, all_functions
 from discreet.algebra.value_properties import LARGEST_INTEGER, Value
 from discreet.catalog import Type
 from discreet.errors import TooLarge
@@ -92,7 +92,7 @@ def slowest(engine: duckdb.DuckDBPyConnection, record: Function, *, rows: int, c
     return worst
 
 
-@pytest.mark.parametrize("record", list(every_function()), ids=lambda record: record.name)
+@pytest.mark.parametrize("record", list(all_functions()), ids=lambda record: record.name)
 def test_no_function_takes_longer_than_its_record_says(record: Function) -> None:
     with duckdb.connect(config={"threads": 1}) as engine:
         assert slowest(engine, record, rows=ROWS, combinations=COMBINATIONS) < SLACK
@@ -100,7 +100,7 @@ def test_no_function_takes_longer_than_its_record_says(record: Function) -> None
 
 def test_a_function_that_is_declared_too_cheap_is_found() -> None:
     """The way of LOWER before: 20 µs for a text of one letter."""
-    lower = next(record for record in every_function() if record.name == "lower")
+    lower = next(record for record in all_functions() if record.name == "lower")
     fields = {name: getattr(lower, name) for name in lower.__dataclass_fields__}
     alphabet = "".join(map(chr, range(0x100, 0x300)))
     slow = Function(**{**fields, "engines": {"duckdb": f"translate({{0}}, '{alphabet}', '{alphabet}')"}})

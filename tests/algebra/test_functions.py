@@ -11,12 +11,12 @@ import pytest
 
 from discreet.algebra.expressions import Field
 from discreet.algebra.functions import letters
-from discreet.algebra.registry import every_function, function
-from discreet.algebra.value_properties import LONGEST_TEXT, Reach, Value, ValueProperties
+from discreet.algebra.registry import all_functions, function
+from discreet.algebra.value_properties import LONGEST_TEXT, Magnitudes, Value, ValueProperties
 from discreet.errors import TooLarge
 from tests.algebra.cases import CONSTANTS, FAR, SMALL, Case, Columns, R, T, nasty, signatures, sql_of
 
-NAMES = [record.name for record in every_function()]
+NAMES = [record.name for record in all_functions()]
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +65,9 @@ def test_no_value_makes_a_function_fail_or_give_what_is_not_canonical(
             case.check_elsewhere(engine)
             if R in kinds:
                 far = [[None, *FAR] if kind is R else nasty(kind, longest=9) for kind in kinds]
-                Case(record, kinds, far, constants=constants, bounds=False, listed=False, reach=Reach(500, 500)).check(
-                    engine
-                )
+                Case(
+                    record, kinds, far, constants=constants, bounds=False, listed=False, magnitudes=Magnitudes(500, 500)
+                ).check(engine)
 
 
 @pytest.mark.parametrize("name", NAMES)

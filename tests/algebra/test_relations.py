@@ -7,10 +7,10 @@ import pytest
 
 from discreet.algebra.aggregates import Aggregate, Fold, RowFunction, Window
 from discreet.algebra.expressions import Call, Field, Literal, call
-from discreet.algebra.grid_steps import Steps
-from discreet.algebra.query import Kind, Limits, Measure, Query
-from discreet.algebra.registry import ENGINES, Effort, Function, Nulls, Signature, every_function, function
-from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Stack, Windowed
+from discreet.algebra.grids import Grid
+from discreet.algebra.query import ContributionBounds, Measure, MeasureKind, Query
+from discreet.algebra.registry import ENGINES, Effort, Function, Nulls, Signature, all_functions, function
+from discreet.algebra.relations import Filter, Join, JoinKind, Mark, PerPerson, Project, UnionAll, Windowed
 from discreet.algebra.table_scan import scan
 from discreet.algebra.value_properties import every_value
 from discreet.catalog import Type
@@ -38,7 +38,7 @@ def test_a_joined_person_is_the_same_person_whatever_is_asked():
     """There is no way to say otherwise: a join of two protected relations has no parameter for its owners."""
     names = {field.name for field in dataclasses.fields(Join) if field.init}
     assert names == {"left", "right", "how", "keys", "on", "fan_out"}
-    for relation in (Join(VISITS, PEOPLE, how, (), None) for how in How):
+    for relation in (Join(VISITS, PEOPLE, how, (), None) for how in JoinKind):
         assert relation.shape.person == VISITS.shape.person
 
 
@@ -46,14 +46,14 @@ def test_a_joined_person_is_the_same_person_whatever_is_asked():
     ("relation", "most"),
     [
         (VISITS, 2),
-        (Keep(VISITS, call("gt", VISITS.field(5), _integer(1))), 2),
-        (Join(VISITS, PEOPLE, How.INNER, (), None), 2),
-        (Join(VISITS, VISITS, How.INNER, (), None), 4),
-        (Join(VISITS, PEOPLE, How.FULL, (), None), 3),
-        (Join(NOTES, VISITS, How.INNER, ((NOTES.field(0), VISITS.field(1)),), None), 3),
-        (Join(VISITS, NOTES, How.INNER, ((VISITS.field(1), NOTES.field(0)),), None), 3),
-        (Join(VISITS, WARDS, How.INNER, ((VISITS.field(2), WARDS.field(0)),), None, 2), 4),
-        (Stack((VISITS, VISITS)), 4),
+        (Filter(VISITS, call("gt", VISITS.field(5), _integer(1))), 2),
+        (Join(VISITS, PEOPLE, JoinKind.INNER, (), None), 2),
+        (Join(VISITS, VISITS, JoinKind.INNER, (), None), 4),
+        (Join(VISITS, PEOPLE, JoinKind.FULL, (), None), 3),
+        (Join(NOTES, VISITS, JoinKind.INNER, ((NOTES.field(0), VISITS.field(1)),), None), 3),
+        (Join(VISITS, NOTES, JoinKind.INNER, ((VISITS.field(1), NOTES.field(0)),), None), 3),
+        (Join(VISITS, WARDS, JoinKind.INNER, ((VISITS.field(2), WARDS.field(0)),), None, 2), 4),
+        (UnionAll((VISITS, VISITS)), 4),
         (PerPerson(VISITS, (), ()), 1),
         (PerPerson(VISITS, (VISITS.field(2),), ()), 2),
         (EVENTS, 1000),
@@ -68,36 +68,36 @@ def test_a_row_number_bounds_the_rows_that_it_keeps():
     numbered = Windowed(VISITS, (NUMBER,))
     number = numbered.field(len(VISITS.columns))
     for name, value, most in (("eq", 1, 1), ("le", 1, 1), ("lt", 2, 1), ("eq", 2, 1), ("le", 5, 2), ("ge", 1, 2)):
-        assert Keep(numbered, call(name, number, _integer(value))).shape.most_rows == most
+        assert Filter(numbered, call(name, number, _integer(value))).shape.most_rows == most
     assert (
-        Keep(numbered, call("or", call("eq", number, _integer(1)), call("gt", number, _integer(1)))).shape.most_rows
+        Filter(numbered, call("or", call("eq", number, _integer(1)), call("gt", number, _integer(1)))).shape.most_rows
         == 2
     )
     within_ward = Windowed(VISITS, (dataclasses.replace(NUMBER, partition=(VISITS.field(2),)),))
-    assert Keep(within_ward, call("eq", within_ward.field(8), _integer(1))).shape.most_rows == 2
+    assert Filter(within_ward, call("eq", within_ward.field(8), _integer(1))).shape.most_rows == 2
 
 
 def test_a_row_number_of_before_a_join_no_longer_numbers_rows():
     numbered = Windowed(VISITS, (NUMBER,))
-    joined = Join(numbered, VISITS, How.INNER, (), None)
-    assert Keep(joined, call("eq", joined.field(8), _integer(1))).shape.most_rows == 4
-    with_wards = Join(numbered, WARDS, How.INNER, (), None, 3)
-    assert Keep(with_wards, call("eq", with_wards.field(8), _integer(1))).shape.most_rows == 6
-    stacked = Stack((numbered, numbered))
-    assert Keep(stacked, call("eq", stacked.field(8), _integer(1))).shape.most_rows == 4
+    joined = Join(numbered, VISITS, JoinKind.INNER, (), None)
+    assert Filter(joined, call("eq", joined.field(8), _integer(1))).shape.most_rows == 4
+    with_wards = Join(numbered, WARDS, JoinKind.INNER, (), None, 3)
+    assert Filter(with_wards, call("eq", with_wards.field(8), _integer(1))).shape.most_rows == 6
+    stacked = UnionAll((numbered, numbered))
+    assert Filter(stacked, call("eq", stacked.field(8), _integer(1))).shape.most_rows == 4
     grouped = PerPerson(numbered, (numbered.field(8), numbered.field(2)), ())
-    assert Keep(grouped, call("eq", grouped.field(1), _integer(1))).shape.most_rows == 2
+    assert Filter(grouped, call("eq", grouped.field(1), _integer(1))).shape.most_rows == 2
 
 
 def test_what_mixes_people_or_public_rows_cannot_be_built():
     for build in (
-        lambda: Join(WARDS, VISITS, How.LEFT, (), None, 1),
-        lambda: Join(VISITS, WARDS, How.FULL, (), None, 3),
-        lambda: Stack((VISITS, Compute(WARDS, ()))),
+        lambda: Join(WARDS, VISITS, JoinKind.LEFT, (), None, 1),
+        lambda: Join(VISITS, WARDS, JoinKind.FULL, (), None, 3),
+        lambda: UnionAll((VISITS, Project(WARDS, ()))),
         lambda: Mark(WARDS, VISITS, (), None),
-        lambda: Keep(VISITS, VISITS.field(5)),
-        lambda: Stack((Compute(VISITS, (VISITS.field(5),)), Compute(VISITS, (VISITS.field(2),)))),
-        lambda: Join(VISITS, PEOPLE, How.INNER, ((VISITS.field(2), PEOPLE.field(0)),), None),
+        lambda: Filter(VISITS, VISITS.field(5)),
+        lambda: UnionAll((Project(VISITS, (VISITS.field(5),)), Project(VISITS, (VISITS.field(2),)))),
+        lambda: Join(VISITS, PEOPLE, JoinKind.INNER, ((VISITS.field(2), PEOPLE.field(0)),), None),
     ):
         with pytest.raises(NotAllowed):
             build()
@@ -106,13 +106,15 @@ def test_what_mixes_people_or_public_rows_cannot_be_built():
 def test_an_expression_belongs_to_the_relation_that_it_was_made_for():
     other = PEOPLE.field(1)
     for build in (
-        lambda: Compute(VISITS, (other,)),
-        lambda: Keep(VISITS, call("is_null", Field(99, VISITS.field(0).properties))),
+        lambda: Project(VISITS, (other,)),
+        lambda: Filter(VISITS, call("is_null", Field(99, VISITS.field(0).properties))),
         lambda: PerPerson(VISITS, (other,), ()),
-        lambda: Join(VISITS, PEOPLE, How.INNER, ((PEOPLE.field(1), PEOPLE.field(1)),), None),
+        lambda: Join(VISITS, PEOPLE, JoinKind.INNER, ((PEOPLE.field(1), PEOPLE.field(1)),), None),
         lambda: dataclasses.replace(EVENTS, most=None),  # something bounds the rows of every person
         lambda: dataclasses.replace(EVENTS, most=0),
-        lambda: Query(rows=WARDS, keys=(), measures=(Measure(kind=Kind.ROWS),), limits=Limits(rows=1)),
+        lambda: Query(
+            rows=WARDS, keys=(), measures=(Measure(kind=MeasureKind.ROWS),), limits=ContributionBounds(rows=1)
+        ),
     ):
         with pytest.raises(ValueError):
             build()
@@ -120,20 +122,20 @@ def test_an_expression_belongs_to_the_relation_that_it_was_made_for():
 
 def test_public_rows_are_met_a_thousand_times_at_most_and_relations_stay_small():
     with pytest.raises(TooLarge):
-        Join(VISITS, WARDS, How.INNER, (), None, 1001)
-    once = Join(VISITS, WARDS, How.INNER, (), None, 40)
+        Join(VISITS, WARDS, JoinKind.INNER, (), None, 1001)
+    once = Join(VISITS, WARDS, JoinKind.INNER, (), None, 40)
     with pytest.raises(TooLarge):
         Mark(once, WARDS, (), None, 40)
     with pytest.raises(TooLarge):
-        Join(Join(WARDS, WARDS, How.INNER, (), None, 10**4), WARDS, How.INNER, (), None, 10**4)
+        Join(Join(WARDS, WARDS, JoinKind.INNER, (), None, 10**4), WARDS, JoinKind.INNER, (), None, 10**4)
     with pytest.raises(TooLarge):
-        _repeated(PEOPLE, lambda relation: Join(relation, relation, How.INNER, (), None))
+        _repeated(PEOPLE, lambda relation: Join(relation, relation, JoinKind.INNER, (), None))
 
 
 def test_nothing_changes_once_it_is_built():
     for node in (
         VISITS,
-        Keep(VISITS, VISITS.field(6)),
+        Filter(VISITS, VISITS.field(6)),
         call("gt", VISITS.field(5), _integer(1)),
         VISITS.shape,
         VISITS.field(0),
@@ -144,9 +146,9 @@ def test_nothing_changes_once_it_is_built():
 
 
 def test_a_person_is_followed_by_lineage():
-    renamed = Compute(VISITS, (VISITS.field(1), VISITS.field(0), call("mod_int", VISITS.field(0), _integer(10))))
+    renamed = Project(VISITS, (VISITS.field(1), VISITS.field(0), call("mod_int", VISITS.field(0), _integer(10))))
     assert [column.properties.person for column in renamed.columns] == [False, True, False]
-    joined = Join(PEOPLE, VISITS, How.LEFT, (), None)
+    joined = Join(PEOPLE, VISITS, JoinKind.LEFT, (), None)
     assert [
         (column.properties.person, column.properties.nullable) for column in (joined.columns[0], joined.columns[3])
     ] == [
@@ -156,7 +158,7 @@ def test_a_person_is_followed_by_lineage():
     assert call("coalesce", joined.field(0), joined.field(3)).properties.person
     assert not call("coalesce", joined.field(3), _integer(7)).properties.person
     assert (
-        not Stack((Compute(VISITS, (VISITS.field(0),)), Compute(VISITS, (VISITS.field(1),))))
+        not UnionAll((Project(VISITS, (VISITS.field(0),)), Project(VISITS, (VISITS.field(1),))))
         .columns[0]
         .properties.person
     )
@@ -169,10 +171,8 @@ def test_what_is_summed_of_reals_is_summed_on_a_grid():
     with pytest.raises(ValueError):
         Aggregate(Fold.SUM, VISITS.field(4))
     with pytest.raises(ValueError):
-        Aggregate(Fold.SUM, VISITS.field(5), steps=Steps(Fraction(1), 0, 5))
-    assert (
-        Aggregate(Fold.SUM, VISITS.field(4), steps=Steps(Fraction(1, 2), -2, 6)).properties(2, grouped=True).high == 6
-    )
+        Aggregate(Fold.SUM, VISITS.field(5), steps=Grid(Fraction(1), 0, 5))
+    assert Aggregate(Fold.SUM, VISITS.field(4), steps=Grid(Fraction(1, 2), -2, 6)).properties(2, grouped=True).high == 6
 
 
 def test_calls_are_of_the_right_types_and_not_too_many():
@@ -198,7 +198,7 @@ def test_a_record_with_a_part_missing_fails():
 
 
 def test_every_function_is_documented_and_has_a_template_for_every_engine():
-    records = list(every_function())
+    records = list(all_functions())
     assert len(records) > 90
     for record in records:
         assert set(record.engines) == set(ENGINES)
@@ -210,7 +210,7 @@ def test_no_expression_leaves_the_doubles():
     product = VISITS.field(4)
     for _ in range(30):
         product = call("mul", product, VISITS.field(4))
-        assert product.properties.reach.large <= 500 + 100
+        assert product.properties.magnitudes.large <= 500 + 100
     names = []
 
     def walk(node):

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.algebra.expressions import Expression, Field, Literal, call
 from discreet.algebra.functions.function_list import listing
-from discreet.algebra.registry import Function, every_function, function, spelled
+from discreet.algebra.registry import Function, all_functions, function, spelled
 from discreet.algebra.value_properties import AS_READ, LONGEST_TEXT, Value, ValueProperties, every_value
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
@@ -31,7 +31,7 @@ def column(
             high=high,
             values=values,
             longest=20 if kind is T else None,
-            reach=AS_READ if kind is R else None,
+            magnitudes=AS_READ if kind is R else None,
         ),
     )
 
@@ -117,8 +117,8 @@ def test_products_of_many_reals_are_brought_back_into_range() -> None:
     grown: Expression = column(R)
     for _ in range(12):
         grown = call("mul", grown, column(R))
-        assert grown.properties.reach is not None
-        assert max(grown.properties.reach.large, grown.properties.reach.fine) <= 500
+        assert grown.properties.magnitudes is not None
+        assert max(grown.properties.magnitudes.large, grown.properties.magnitudes.fine) <= 500
 
 
 # Refusals
@@ -161,9 +161,9 @@ def test_a_text_that_could_become_too_long_is_refused() -> None:
 
 def test_every_record_is_documented() -> None:
     told = listing()
-    assert len(told) == len(list(every_function()))
+    assert len(told) == len(list(all_functions()))
     assert all(group and usage and says for group, usage, says in told)
-    assert {usage for _, usage, _ in told} == {record.signature.says for record in every_function()}
+    assert {usage for _, usage, _ in told} == {record.signature.says for record in all_functions()}
 
 
 def test_words_of_sql_lead_to_records() -> None:

@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, RowFunction, Window
 from discreet.algebra.expressions import Literal
-from discreet.algebra.grid_steps import steps_for
-from discreet.algebra.query import Key, Kind, Limits, Measure, Query
+from discreet.algebra.grids import grid_for
+from discreet.algebra.query import ContributionBounds, Key, Measure, MeasureKind, Query
 from discreet.algebra.table_scan import scan
 from discreet.catalog import Type, parse_catalog
 from discreet.engines import DuckEngine
@@ -54,7 +54,7 @@ NOTES = [(10, 1), (10, 3), (11, None), (30, 9), (99, 2)]
 EVENTS = [(1, "x", 5), (1, "x", 6), (1, "y", 7), (1, "z", 8), (1, "w", 9), (2, "x", 1), (2, None, 2), (3, "w", 3)]
 WARDS = [("A", 1), ("A", 2), ("B", 1), (None, 9), ("D", 4)]
 
-ROWS = Measure(kind=Kind.ROWS)
+ROWS = Measure(kind=MeasureKind.ROWS)
 
 
 def table(name, rows):
@@ -97,7 +97,7 @@ def query(relation, *, keys=(), measures=(ROWS,), sets=None, **limits):
         rows=relation,
         keys=tuple(keys),
         measures=tuple(measures),
-        limits=Limits(**limits),
+        limits=ContributionBounds(**limits),
         sets=sets or (tuple(range(len(keys))),),
     )
 
@@ -117,8 +117,8 @@ def asked(engine, *args, **kwargs):
 
 
 def total(rows, at, *, centre=0, where=None):
-    steps = steps_for(rows.columns[at].properties, rows.columns[at].step)
-    return Measure(kind=Kind.TOTAL, values=(rows.field(at),), steps=(steps,), centres=(centre,), where=where)
+    steps = grid_for(rows.columns[at].properties, rows.columns[at].step)
+    return Measure(kind=MeasureKind.TOTAL, values=(rows.field(at),), steps=(steps,), centres=(centre,), where=where)
 
 
 def whole(value):

@@ -8,16 +8,16 @@ from fractions import Fraction
 import duckdb
 import pytest
 
-from discreet.algebra.grid_steps import Steps
+from discreet.algebra.grids import Grid
 from discreet.catalog import Type
 from discreet.engines.sqlgen.dialects import duckdb as dialect
 
 CONNECTION = duckdb.connect()
 STEPS = [
-    (Type.REAL, Steps(Fraction(1, 2), 0, 8)), (Type.REAL, Steps(Fraction(1, 1024), -(2**52), 2**52)), (Type.REAL, Steps(Fraction(4), -3, -3)),
-    (Type.INTEGER, Steps(Fraction(1), -5, 5)), (Type.INTEGER, Steps(Fraction(4), -2, 3)), (Type.INTEGER, Steps(Fraction(2) ** 40, -(2**20), 2**20)),
-    (Type.INTEGER, Steps(Fraction(1, 4), -9, 9)), (Type.DATE, Steps(Fraction(1), 700_000, 740_000)), (Type.DATE, Steps(Fraction(8), 80_000, 91_000)),
-    (Type.BOOLEAN, Steps(Fraction(1), 0, 1)),
+    (Type.REAL, Grid(Fraction(1, 2), 0, 8)), (Type.REAL, Grid(Fraction(1, 1024), -(2**52), 2**52)), (Type.REAL, Grid(Fraction(4), -3, -3)),
+    (Type.INTEGER, Grid(Fraction(1), -5, 5)), (Type.INTEGER, Grid(Fraction(4), -2, 3)), (Type.INTEGER, Grid(Fraction(2) ** 40, -(2**20), 2**20)),
+    (Type.INTEGER, Grid(Fraction(1, 4), -9, 9)), (Type.DATE, Grid(Fraction(1), 700_000, 740_000)), (Type.DATE, Grid(Fraction(8), 80_000, 91_000)),
+    (Type.BOOLEAN, Grid(Fraction(1), 0, 1)),
 ]  # fmt: skip
 EXTREMES = {
     Type.REAL: [0.0, 0.25, 0.24, -0.25, 3.9, 1e30, -1e30, 2.0**-100, 0.49999999999999994, 4503599627370495.5, None],

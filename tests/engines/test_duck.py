@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from discreet.algebra.expressions import Literal, call
-from discreet.algebra.query import Key, Kind, Measure
-from discreet.algebra.relations import Compute
+from discreet.algebra.query import Key, Measure, MeasureKind
+from discreet.algebra.relations import Project
 from discreet.catalog import Type
 from discreet.engines import Engine
 from discreet.engines.duckdb import duck_engine
@@ -194,8 +194,8 @@ def test_no_failure_depends_on_the_least_and_largest_values(engine):
     """DuckDB 2.0 fails on this where no cost is above 100, because it knows the largest: see UNSAFE_OPTIMIZERS."""
     rows = scanned("visits")
     dear = call("case", call("gt", rows.field(COST), call("real", whole(100))), text("a"), Literal(Type.TEXT, None))
-    found = Measure(kind=Kind.ROWS, where=call("eq", dear, text("b")))
-    kept = Compute(rows, (call("eq", dear, text("b")), rows.field(WARD)))
+    found = Measure(kind=MeasureKind.ROWS, where=call("eq", dear, text("b")))
+    kept = Project(rows, (call("eq", dear, text("b")), rows.field(WARD)))
     assert asked(engine, rows, measures=(found,), rows=4) == {(): (0,)}
     assert asked(engine, kept, keys=(Key(kept.field(0), None),), rows=4) == {(None,): (7, 3)}
 
@@ -206,7 +206,7 @@ def test_few_groups_and_many_are_read_alike(engine, monkeypatch):
         few = query(
             rows,
             keys=(Key(rows.field(at), ("A",) if at == WARD else (1,)),),
-            measures=(Measure(kind=Kind.ROWS),),
+            measures=(Measure(kind=MeasureKind.ROWS),),
             rows=4,
         )
         (small,) = engine.run(few)

@@ -9,9 +9,9 @@ import pytest
 
 from discreet.algebra.aggregates import Aggregate, Fold
 from discreet.algebra.expressions import call
-from discreet.algebra.grid_steps import Steps
-from discreet.algebra.query import Key, Kind, Measure
-from discreet.algebra.relations import Compute, Keep, PerPerson, Scan, Stack
+from discreet.algebra.grids import Grid
+from discreet.algebra.query import Key, Measure, MeasureKind
+from discreet.algebra.relations import Filter, PerPerson, Project, Scan, UnionAll
 from discreet.algebra.table_scan import scan
 from discreet.catalog import parse_catalog
 from discreet.engines import DuckEngine
@@ -44,7 +44,7 @@ def engine():
     opening.close()
 
 
-ROWS, PEOPLE = Measure(kind=Kind.ROWS), Measure(kind=Kind.PEOPLE)
+ROWS, PEOPLE = Measure(kind=MeasureKind.ROWS), Measure(kind=MeasureKind.PEOPLE)
 
 
 def test_groups_have_counts_totals_and_people(engine):
@@ -54,7 +54,7 @@ def test_groups_have_counts_totals_and_people(engine):
         total(rows, COST),
         total(rows, COST, centre=4),
         PEOPLE,
-        Measure(kind=Kind.PRESENT, values=(rows.field(COST),)),
+        Measure(kind=MeasureKind.PRESENT, values=(rows.field(COST),)),
     )
     given = asked(engine, rows, keys=(Key(rows.field(WARD), ("A", "B", "C", None)),), measures=measures, rows=4)
     # steps of 0.5, clamped to 0 … 8; 9.0 was clamped when it was read
@@ -76,9 +76,9 @@ def test_each_grouping_set_has_its_own_rows(engine):
 
 def test_without_rows_there_is_one_group_without_keys_and_none_with_keys(engine):
     rows = scanned("visits")
-    nobody = Keep(rows, call("lt", rows.field(PERSON), whole(0)))
+    nobody = Filter(rows, call("lt", rows.field(PERSON), whole(0)))
     median = Measure(
-        kind=Kind.QUANTILE, values=(rows.field(COST),), steps=(Steps(Fraction(1, 2), 0, 8),), q=Fraction(1, 2)
+        kind=MeasureKind.QUANTILE, values=(rows.field(COST),), steps=(Grid(Fraction(1, 2), 0, 8),), q=Fraction(1, 2)
     )
     assert asked(engine, nobody, measures=(ROWS, total(rows, COST), PEOPLE, median), rows=4) == {(): (0, 0, 0, 0)}
     for values in (("A",), None):
@@ -87,8 +87,8 @@ def test_without_rows_there_is_one_group_without_keys_and_none_with_keys(engine)
 
 def test_filters_come_after_the_cut_and_null_does_not_count(engine):
     rows = scanned("visits")
-    dear = Measure(kind=Kind.ROWS, where=call("gt", rows.field(COST), call("real", whole(1))))
-    people = Measure(kind=Kind.PEOPLE, where=dear.where)
+    dear = Measure(kind=MeasureKind.ROWS, where=call("gt", rows.field(COST), call("real", whole(1))))
+    people = Measure(kind=MeasureKind.PEOPLE, where=dear.where)
     for keys in ((), (Key(rows.field(PERSON), None),)):
         given = asked(engine, rows, keys=keys, measures=(dear, people), rows=4)
         assert given == ({(1,): (2, 1, 1), (2,): (0, 0, 1), (3,): (2, 1, 1)} if keys else {(): (4, 2)})
@@ -96,8 +96,8 @@ def test_filters_come_after_the_cut_and_null_does_not_count(engine):
 
 def test_distinct_counts_combinations_without_null(engine):
     rows = scanned("visits")
-    wards = Measure(kind=Kind.DISTINCT, values=(rows.field(WARD),))
-    pairs = Measure(kind=Kind.DISTINCT, values=(rows.field(WARD), rows.field(COST)))
+    wards = Measure(kind=MeasureKind.DISTINCT, values=(rows.field(WARD),))
+    pairs = Measure(kind=MeasureKind.DISTINCT, values=(rows.field(WARD), rows.field(COST)))
     assert asked(engine, rows, measures=(wards, pairs, PEOPLE), rows=4) == {(): (3, 5, 3)}
     private = asked(engine, rows, keys=(Key(rows.field(PERSON), None),), measures=(wards, pairs), rows=4)
     assert private == {(1,): (3, 3, 1), (2,): (1, 1, 1), (3,): (1, 1, 1)}
@@ -106,9 +106,9 @@ def test_distinct_counts_combinations_without_null(engine):
 def test_histograms_belong_to_the_groups_beside_them(engine):
     rows = scanned("visits")
     median = Measure(
-        kind=Kind.QUANTILE,
+        kind=MeasureKind.QUANTILE,
         values=(rows.field(COST),),
-        steps=(Steps(Fraction(1, 2), 0, 8),),
+        steps=(Grid(Fraction(1, 2), 0, 8),),
         q=Fraction(1, 2),
         where=call("ne", rows.field(WARD), text("B")),
     )
@@ -130,7 +130,7 @@ def test_people_are_counted_by_the_places_of_declared_texts_whatever_their_order
         opened(visits=[(at, at, ward, 1.0, D) for at, ward in enumerate([*odd, "A", "C", None, "a", " B"])])
     ) as given:
         rows = scanned("visits")
-        median = Measure(kind=Kind.QUANTILE, values=(rows.field(COST),), steps=(Steps(Fraction(1, 2), 0, 8),), q=Fraction(1, 2))  # fmt: skip
+        median = Measure(kind=MeasureKind.QUANTILE, values=(rows.field(COST),), steps=(Grid(Fraction(1, 2), 0, 8),), q=Fraction(1, 2))  # fmt: skip
         made = query(rows, keys=(Key(rows.field(WARD), tuple(odd)),), measures=(PEOPLE, ROWS, median), rows=4)
         assert "ENUM" in groupings(made, salt="s")[0].integers.sql
         (exact,) = given.run(made)
@@ -192,7 +192,7 @@ def test_many_declared_values_go_beside_the_statement():
 
 def test_rows_of_a_union_are_told_apart_and_cut_together(engine):
     rows = scanned("visits")
-    twice = Stack((rows, Compute(rows, tuple(rows.field(at) for at in range(5)))))
+    twice = UnionAll((rows, Project(rows, tuple(rows.field(at) for at in range(5)))))
     assert asked(engine, twice, rows=8) == {(): (14,)}
     assert asked(engine, twice, measures=(ROWS, PEOPLE), rows=3) == {
         (): (8, 3)
@@ -233,16 +233,16 @@ def test_sums_beyond_64_bits_are_exact():
     )
     engine = DuckEngine(WIDE, salt="s", frames={"t": frame})
     rows = scan(WIDE.tables["t"], WIDE)
-    steps = Steps(Fraction(1), -(2**52), 2**52)
-    squares = Measure(kind=Kind.SQUARES, values=(rows.field(1),), steps=(steps,), centres=(-(2**52),), coarser=0)
+    steps = Grid(Fraction(1), -(2**52), 2**52)
+    squares = Measure(kind=MeasureKind.SQUARES, values=(rows.field(1),), steps=(steps,), centres=(-(2**52),), coarser=0)
     products = Measure(
-        kind=Kind.PRODUCTS,
+        kind=MeasureKind.PRODUCTS,
         values=(rows.field(1), rows.field(0)),
-        steps=(steps, Steps(Fraction(1), 0, 10)),
+        steps=(steps, Grid(Fraction(1), 0, 10)),
         centres=(2**52, 10),
         coarser=2,
     )
-    far = Measure(kind=Kind.TOTAL, values=(rows.field(1),), steps=(steps,), centres=(-(2**52),))
+    far = Measure(kind=MeasureKind.TOTAL, values=(rows.field(1),), steps=(steps,), centres=(-(2**52),))
     expected: dict[int, list[int]] = {1: [0, 0, 0], 2: [0, 0, 0]}
     for number in range(people):
         value, cell = 2**52 - number % 7, expected[1 + number % 2]
@@ -271,10 +271,10 @@ def test_a_decimal_column_is_read_without_a_double():
 
 def test_stored_steps_are_what_would_be_computed(engine):
     rows = scanned("visits")
-    again = Compute(rows, (rows.field(WARD), call("add", rows.field(COST), call("real", whole(0)))))
+    again = Project(rows, (rows.field(WARD), call("add", rows.field(COST), call("real", whole(0)))))
     stored, computed = (
         total(rows, COST),
-        Measure(kind=Kind.TOTAL, values=(again.field(1),), steps=(Steps(Fraction(1, 2), 0, 8),), centres=(0,)),
+        Measure(kind=MeasureKind.TOTAL, values=(again.field(1),), steps=(Grid(Fraction(1, 2), 0, 8),), centres=(0,)),
     )
     assert "s4" in groupings(query(rows, measures=(stored,), rows=4), salt="s")[0].integers.sql
     assert "s4" not in groupings(query(again, measures=(computed,), rows=4), salt="s")[0].integers.sql
@@ -283,7 +283,9 @@ def test_stored_steps_are_what_would_be_computed(engine):
 
 def test_stored_steps_are_clamped_all_the_same(engine):
     rows = scanned("visits")
-    narrow = Measure(kind=Kind.TOTAL, values=(rows.field(COST),), steps=(Steps(Fraction(1, 2), 2, 4),), centres=(0,))
+    narrow = Measure(
+        kind=MeasureKind.TOTAL, values=(rows.field(COST),), steps=(Grid(Fraction(1, 2), 2, 4),), centres=(0,)
+    )
     assert asked(engine, rows, measures=(narrow,), rows=4) == {(): (2 + 4 + 4 + 2 + 4 + 4,)}
 
 
@@ -297,7 +299,7 @@ def test_the_statement_itself_compares_the_rank(most):
 def test_no_statement_holds_a_name_of_the_catalogs_columns_or_a_bare_text_of_the_analyst():
     rows = scanned("visits")
     attack = "x'; DROP TABLE visits; --"
-    kept = Keep(rows, call("eq", rows.field(WARD), text(attack)))
+    kept = Filter(rows, call("eq", rows.field(WARD), text(attack)))
     made = query(
         kept,
         keys=(Key(kept.field(WARD), ("A", attack)),),

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.algebra.aggregates import Aggregate, Fold, Order, RowFunction
 from discreet.algebra.expressions import call
-from discreet.algebra.relations import Compute, How, Join, Keep, PerPerson, Windowed
+from discreet.algebra.relations import Filter, Join, JoinKind, PerPerson, Project, Windowed
 from discreet.engines.duckdb import public_tables
 from discreet.engines.duckdb.public_tables import PublicTables
 from discreet.engines.duckdb.watchdog import Watchdog
@@ -60,7 +60,7 @@ def test_null_keys_have_no_multiplicity():
 
 def test_an_outer_join_adds_the_value_over_a_row_of_nulls(engine):
     wards = scanned("wards", engine)
-    first = Keep(wards, call("not_null", wards.field(0)))
+    first = Filter(wards, call("not_null", wards.field(0)))
     named = call("coalesce", first.field(0), text("nowhere"))
     assert engine.distinct_values(first, named, outer=False) == ("A", "B", "D")
     assert engine.distinct_values(first, named, outer=True) == ("A", "B", "D", "nowhere")
@@ -68,10 +68,10 @@ def test_an_outer_join_adds_the_value_over_a_row_of_nulls(engine):
 
 
 def test_public_tables_are_grouped_joined_and_numbered_alone(engine):
-    wards, visits = scanned("wards", engine), Compute(scanned("visits"), (scanned("visits").field(WARD),))
+    wards, visits = scanned("wards", engine), Project(scanned("visits"), (scanned("visits").field(WARD),))
     floors = PerPerson(wards, (wards.field(0),), (Aggregate(Fold.ROWS, None), Aggregate(Fold.AVERAGE, wards.field(1))))
     assert engine.largest_multiplicity(floors, (0,)) == 1
-    joined = Join(visits, floors, How.LEFT, ((visits.field(0), floors.field(0)),), None, fan_out=1)
+    joined = Join(visits, floors, JoinKind.LEFT, ((visits.field(0), floors.field(0)),), None, fan_out=1)
     assert {row[1:] for row in values(engine, joined)} == {
         ("A", "A", 2, 1.5),
         ("B", "B", 1, 1.0),
@@ -79,14 +79,14 @@ def test_public_tables_are_grouped_joined_and_numbered_alone(engine):
         (None, None, None, None),
     }
     numbered = Windowed(wards, (window(RowFunction.ROW_NUMBER, order=(Order(wards.field(1), falling=True),)),))
-    pairs = Join(numbered, wards, How.INNER, ((numbered.field(0), wards.field(0)),), None, fan_out=2)
+    pairs = Join(numbered, wards, JoinKind.INNER, ((numbered.field(0), wards.field(0)),), None, fan_out=2)
     assert engine.largest_multiplicity(pairs, (0,)) == 4
     assert sorted(engine.distinct_values(numbered, numbered.field(2), outer=False)) == [1, 2, 3, 4, 5]
 
 
 def test_a_table_is_prepared_once_and_again_when_it_was_dropped(engine, monkeypatch):
     wards, visits = scanned("wards", engine), scanned("visits")
-    joined = Join(visits, wards, How.LEFT, ((visits.field(WARD), wards.field(0)),), None, fan_out=2)
+    joined = Join(visits, wards, JoinKind.LEFT, ((visits.field(WARD), wards.field(0)),), None, fan_out=2)
     name = prepared(wards, (0,)).name
 
     def tables():
@@ -101,7 +101,7 @@ def test_a_table_is_prepared_once_and_again_when_it_was_dropped(engine, monkeypa
     assert tables() == {name}
     monkeypatch.setattr(engine._public._tables, "_most", 1)
     for floor in range(3):
-        kept = Keep(wards, call("gt", wards.field(1), whole(floor)))
+        kept = Filter(wards, call("gt", wards.field(1), whole(floor)))
         engine.largest_multiplicity(kept, (0,))
     assert len(tables()) == 1
     assert name not in tables()

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.algebra.expressions import both, call
-from discreet.algebra.query import Kind, Limits, Measure, Query
+from discreet.algebra.query import ContributionBounds, Measure, MeasureKind, Query
 from discreet.algebra.released_expressions import (
     Apply,
     ColumnOf,
@@ -51,9 +51,9 @@ from tests.support.plans import (
 TRIALS = 800
 LEVELS = (0.5, 0.95)
 PEOPLE = (4, 60, 1500)
-SOME = Measure(kind=Kind.ROWS, where=COLUMNS["b"])
-PERSONS = Measure(kind=Kind.PEOPLE)
-SOME_PERSONS = Measure(kind=Kind.PEOPLE, where=COLUMNS["b"])
+SOME = Measure(kind=MeasureKind.ROWS, where=COLUMNS["b"])
+PERSONS = Measure(kind=MeasureKind.PEOPLE)
+SOME_PERSONS = Measure(kind=MeasureKind.PEOPLE, where=COLUMNS["b"])
 MEASURES = (COUNT, SOME, TOTAL, PERSONS, SOME_PERSONS)
 MEAN, SHARE = Estimate("average", (2, 0)), column("/", measured(1), measured(0))
 SHOWN = (measured(0), measured(1), measured(3), SHARE, column("*", number(100), SHARE), MEAN)
@@ -202,8 +202,8 @@ def test_a_limit_of_rows_in_a_group_is_the_limit_of_a_draw():
         answer = shown(plan_of(asked, released(measured(0))), [noisy([pa.array([1])] if s else [], [50]) for s in sets])
         return answer.population_intervals(0.9)[0]
 
-    alone, grouped = Limits(rows=6), Limits(rows=6, groups=3, rows_per_group=2)
-    assert interval(grouped, ((0,),)) == interval(Limits(rows=2), ((0,),))
+    alone, grouped = ContributionBounds(rows=6), ContributionBounds(rows=6, groups=3, rows_per_group=2)
+    assert interval(grouped, ((0,),)) == interval(ContributionBounds(rows=2), ((0,),))
     assert interval(grouped, ((0,), ())) == interval(alone, ((0,), ()))  # what is rolled up has all of their rows
 
 
@@ -225,7 +225,9 @@ def test_with_very_many_people_a_mean_has_the_interval_of_its_noise():
 
 
 def test_a_public_number_of_people_serves_a_mean_and_has_no_interval_itself():
-    asked = Query(rows=replace(ROWS, each_once=True), keys=(), measures=(COUNT, SOME, TOTAL), limits=Limits(rows=1))
+    asked = Query(
+        rows=replace(ROWS, each_once=True), keys=(), measures=(COUNT, SOME, TOTAL), limits=ContributionBounds(rows=1)
+    )
     free = tuple(() if at == 0 else mechanisms(measure, 1) for at, measure in enumerate(asked.measures))
     plan = Plan(queries=(asked,), grouping_sets=((GroupingSet((), free),),), view=released(measured(0), MEAN))
     (row,) = shown(plan, [noisy([], [500], [3], [100])]).population_intervals(0.9)
@@ -234,8 +236,8 @@ def test_a_public_number_of_people_serves_a_mean_and_has_no_interval_itself():
 
 
 def test_it_is_defined_for_counts_shares_and_means_only():
-    distinct = Measure(kind=Kind.DISTINCT, values=(COLUMNS["s"],))
-    other = Measure(kind=Kind.ROWS, where=COLUMNS["b"])
+    distinct = Measure(kind=MeasureKind.DISTINCT, values=(COLUMNS["s"],))
+    other = Measure(kind=MeasureKind.ROWS, where=COLUMNS["b"])
     measures = (COUNT, other, TOTAL, SQUARES, SUM, distinct, PERSONS, MEDIAN)
     columns = (
         KeyOf(0), Estimate("quantile", (7,)), measured(4), measured(5), Estimate("var_samp", (2, 0, 3)),
@@ -252,8 +254,10 @@ def test_it_is_defined_for_counts_shares_and_means_only():
 
 def test_a_share_may_be_written_in_several_ways():
     x = COLUMNS["x"]
-    present, some_present = (Measure(kind=Kind.PRESENT, values=(x,), where=where) for where in (None, COLUMNS["b"]))
-    filtered = Measure(kind=Kind.ROWS, where=both([COLUMNS["b"], call("not_null", x)]))
+    present, some_present = (
+        Measure(kind=MeasureKind.PRESENT, values=(x,), where=where) for where in (None, COLUMNS["b"])
+    )
+    filtered = Measure(kind=MeasureKind.ROWS, where=both([COLUMNS["b"], call("not_null", x)]))
     measures = (COUNT, SOME, present, some_present, filtered)
     real = column("cast_real", measured(1))
     same = (

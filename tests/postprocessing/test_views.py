@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.algebra.grid_steps import Steps
+from discreet.algebra.grids import Grid
 from discreet.algebra.released_expressions import (
     Apply,
     ColumnOf,
@@ -265,7 +265,7 @@ def test_a_median_of_dates_is_a_date_with_an_interval_of_dates():
     ("first", "last"), [(date(1, 1, 1), date(1, 1, 1)), (date(9999, 12, 31), date(9999, 12, 31)), (date.min, date.max)]
 )
 def test_dates_never_leave_the_calendar(first, last):
-    steps = Steps(Fraction(1), first.toordinal(), last.toordinal())
+    steps = Grid(Fraction(1), first.toordinal(), last.toordinal())
     measure = replace(MEDIAN_DAY, steps=(steps,))
     plan = plan_of(query([], [measure]), released(Estimate("quantile", (0,))))
     candidates = len(plan.grouping_sets[0][0].mechanisms[0][0].candidates)

@@ -19,7 +19,7 @@ import duckdb
 from discreet.algebra.relations import Relation
 from discreet.sql.reader import queries
 from discreet.sql.reader.query_text import read_text
-from discreet.sql.reader.reader_model import Released, a_release
+from discreet.sql.reader.reader_model import Released, across_people_refusal
 from discreet.sql.relations.row_selects import context_of
 from tests.reference.interpreter import Interpreter
 from tests.reference.stored import Snapshot, StoredRow, all_in_order
@@ -122,7 +122,7 @@ def read(sql: str, seed: int) -> tuple[Counter[tuple[Any, ...]], tuple[str, ...]
     context.read = reader.read
     meaning = reader.read(text.query, {})
     if isinstance(meaning, Released):
-        raise a_release()
+        raise across_people_refusal()
     relation = meaning.relation
     rows: Counter[tuple[Any, ...]] = Counter()
     for person in [None] if relation.is_public else oracle.snapshot.persons:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.algebra.expressions import Call, Expression, Field, Literal
-from discreet.algebra.query import Key, Kind, Limits, Measure, Query
+from discreet.algebra.query import ContributionBounds, Key, Measure, MeasureKind, Query
 from discreet.algebra.relations import Relation
 from discreet.catalog import Type
 from tests.reference.interpreter import Cell, Interpreter
@@ -124,7 +124,7 @@ class Bench:
                 if asked is not None and (wrong := self.wrong(asked)):
                     return f"{written(expression)} over {written(relation)}: {wrong[0][:500]}"
         for measure in query.measures:
-            alone = Query(rows=query.rows, keys=(), measures=(measure,), limits=Limits(rows=10**7))
+            alone = Query(rows=query.rows, keys=(), measures=(measure,), limits=ContributionBounds(rows=10**7))
             if wrong := self.wrong(alone):
                 return f"{written(measure)} over {written(query.rows)}: {wrong[0][:500]}"
         return self._shrunk(query)
@@ -151,7 +151,7 @@ def _smaller(query: Query) -> Iterator[Query]:
         if measure.where is not None:
             plain = replace(measure, where=None)
             yield replace(query, measures=(*query.measures[:at], plain, *query.measures[at + 1 :]))
-    rows = (Measure(kind=Kind.ROWS),)
+    rows = (Measure(kind=MeasureKind.ROWS),)
     for relation in relations_in(query.rows):
         if relation is not query.rows and not relation.is_public and len(query.measures) == 1:
             yield replace(query, rows=relation, keys=(), measures=rows, sets=((),))
@@ -162,10 +162,10 @@ def _fewer_parts(query: Query) -> Iterator[Query]:
     if len(query.sets) > 1:
         yield from (replace(query, sets=(chosen,)) for chosen in query.sets)
     if len(query.measures) > 1:
-        yield replace(query, measures=(Measure(kind=Kind.ROWS),))
+        yield replace(query, measures=(Measure(kind=MeasureKind.ROWS),))
         yield from (replace(query, measures=(measure,)) for measure in query.measures)
     if query.limits.groups is not None:
-        yield replace(query, limits=Limits(rows=query.limits.rows))
+        yield replace(query, limits=ContributionBounds(rows=query.limits.rows))
 
 
 def _values_of(relation: Relation, expression: Expression) -> Query | None:
@@ -174,8 +174,8 @@ def _values_of(relation: Relation, expression: Expression) -> Query | None:
         return Query(
             rows=relation,
             keys=(Key(expression, None),),
-            measures=(Measure(kind=Kind.ROWS),),
-            limits=Limits(rows=10**7),
+            measures=(Measure(kind=MeasureKind.ROWS),),
+            limits=ContributionBounds(rows=10**7),
             sets=((0,),),
         )
     except ValueError:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.algebra.query import Kind, Query
+from discreet.algebra.query import MeasureKind, Query
 from discreet.catalog import Catalog, Table, Type
 from discreet.engines import DuckEngine
 from discreet.engines.duckdb import snapshot
@@ -136,6 +136,6 @@ def not_summed(query: Query, together: list[Cells], parts: Sequence[list[Cells]]
 def _fits(query: Query, place: int, total: Any, values: Sequence[Any]) -> bool:
     if total is None:
         return True
-    if place < len(query.measures) and query.measures[place].kind is Kind.DISTINCT:
+    if place < len(query.measures) and query.measures[place].kind is MeasureKind.DISTINCT:
         return max(values) <= total <= sum(values)
     return bool(total == (sum(values, Counter()) if isinstance(total, Counter) else sum(values)))

@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.algebra.aggregates import Aggregate, Fold, RowFunction, Window
 from discreet.algebra.expressions import Expression
-from discreet.algebra.grid_steps import Steps
+from discreet.algebra.grids import Grid
 from tests.reference.number_functions import MOST
 from tests.reference.stored import Falling, all_in_order, in_order
 
@@ -18,7 +18,7 @@ Values = tuple[Any, ...]
 Evaluate = Callable[[Expression, Values], Any]
 
 
-def steps_of(value: Any, steps: Steps) -> int | None:
+def steps_of(value: Any, steps: Grid) -> int | None:
     """A value in whole steps of its grid, clamped: integers exactly, reals in doubles."""
     if value is None:
         return None

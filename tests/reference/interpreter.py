@@ -15,8 +15,19 @@ from datetime import date, datetime
 from typing import Any
 
 from discreet.algebra.expressions import Call, Expression, Field, Literal
-from discreet.algebra.query import Bins, Kind, Measure, Query
-from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
+from discreet.algebra.query import Bins, Measure, MeasureKind, Query
+from discreet.algebra.relations import (
+    Filter,
+    Join,
+    JoinKind,
+    Mark,
+    PerPerson,
+    Project,
+    Relation,
+    Scan,
+    UnionAll,
+    Windowed,
+)
 from discreet.catalog import Type
 from tests.reference import text_functions
 from tests.reference.folds import fold, steps_of, window
@@ -69,10 +80,10 @@ class Interpreter:
         match relation:
             case Scan():
                 return self._scan(relation, person)
-            case Keep():
+            case Filter():
                 inner = self.rows_of(relation.rows, person)
                 return [row for row in inner if self.value(relation.condition, row.values) is True]
-            case Compute():
+            case Project():
                 return [self._computed(relation, row) for row in self.rows_of(relation.rows, person)]
             case Join():
                 return self._join(relation, person)
@@ -82,7 +93,7 @@ class Interpreter:
                 return self._per_person(relation, person)
             case Windowed():
                 return self._windowed(relation, person)
-            case Stack():
+            case UnionAll():
                 return self._stack(relation, person)
         raise TypeError(relation)
 
@@ -93,7 +104,7 @@ class Interpreter:
         stored = self.snapshot.protected[name].get(person, ())
         return [Row((row.rank,), row.values, row.nth) for row in stored if row.rank <= relation.most]
 
-    def _computed(self, relation: Compute, row: Row) -> Row:
+    def _computed(self, relation: Project, row: Row) -> Row:
         values = tuple(self.value(expression, row.values) for expression in relation.expressions)
         nth = tuple(row.nth[part.at] if isinstance(part, Field) else None for part in relation.expressions)
         return Row(row.ids, values, nth)
@@ -139,10 +150,10 @@ class Interpreter:
         pairs = [(a, b) for a in meeting_left for b in meeting_right if self._fits(a, b, relation)]
         rows = [(_beside(a, b), 1) for a, b in pairs]
         nobody = _nulls(relation.left), _nulls(relation.right)
-        if relation.how is not How.INNER:
+        if relation.how is not JoinKind.INNER:
             met = {id(a) for a, _ in pairs}
             rows += [(_beside(a, nobody[1]), 2) for a in left if id(a) not in met]
-        if relation.how is not How.FULL:
+        if relation.how is not JoinKind.FULL:
             return [row for row, _ in rows]
         met = {id(b) for _, b in pairs}
         rows += [(_beside(nobody[0], b), 3) for b in right if id(b) not in met]
@@ -180,7 +191,7 @@ class Interpreter:
             for at, row in enumerate(rows)
         ]
 
-    def _stack(self, relation: Stack, person: Any) -> list[Row]:
+    def _stack(self, relation: UnionAll, person: Any) -> list[Row]:
         widths = [len(part.shape.ids) for part in relation.parts]
         stacked = []
         for number, part in enumerate(relation.parts):
@@ -194,9 +205,9 @@ class Interpreter:
     def contribution(self, query: Query, person: Any) -> Part:
         """What one person adds to each cell of each grouping set; cells in which they have no row are absent."""
         rows = [(row, self._keys(query, row)) for row in self.rows_of(query.rows, person)]
-        if query.is_cut or any(len(numbers) < len(query.keys) for numbers in query.sets):
+        if query.needs_bounding or any(len(numbers) < len(query.keys) for numbers in query.sets):
             rows = [(row, keys) for row, keys in rows if _are_declared(query, keys)]
-        if query.is_cut:
+        if query.needs_bounding:
             rows = self._cut(query, rows)
         parts: Part = []
         for numbers in query.sets:
@@ -243,17 +254,17 @@ class Interpreter:
             for row in rows
             if measure.where is None or self.value(measure.where, row.values) is True
         ]
-        if measure.kind is Kind.ROWS:
+        if measure.kind is MeasureKind.ROWS:
             return len(kept)
-        if measure.kind is Kind.PEOPLE:
+        if measure.kind is MeasureKind.PEOPLE:
             return int(bool(kept))
         present = [values for values in kept if None not in values]
-        if measure.kind is Kind.PRESENT:
+        if measure.kind is MeasureKind.PRESENT:
             return len(present)
-        if measure.kind is Kind.DISTINCT:
+        if measure.kind is MeasureKind.DISTINCT:
             return set(present)
         steps = [tuple(map(steps_of, values, measure.steps)) for values in present]
-        if measure.kind is Kind.QUANTILE:
+        if measure.kind is MeasureKind.QUANTILE:
             bins = measure.bins if steps else None
             return Counter(_bin(bins, whole) for (whole,) in steps)
         return sum(_added(measure, whole) for whole in steps)
@@ -304,9 +315,9 @@ def id_text(value: Any) -> str:
 def _added(measure: Measure, steps: tuple[int, ...]) -> int:
     """What one row adds: steps from the centre, their square or product in the coarser unit."""
     away = [whole - centre for whole, centre in zip(steps, measure.centres, strict=True)]
-    if measure.kind is Kind.TOTAL:
+    if measure.kind is MeasureKind.TOTAL:
         return away[0]
-    product = away[0] * away[0] if measure.kind is Kind.SQUARES else away[0] * away[1]
+    product = away[0] * away[0] if measure.kind is MeasureKind.SQUARES else away[0] * away[1]
     return (product + 2**measure.coarser // 2) // 2**measure.coarser
 
 

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.query import Kind, Measure, Query
+from discreet.algebra.query import Measure, MeasureKind, Query
 from discreet.algebra.relations import Relation
 from discreet.algebra.value_properties import ValueProperties
 from discreet.catalog import Type
@@ -54,9 +54,9 @@ def broken_properties(properties: ValueProperties, value: Any, person: Any) -> s
 def _broken_real(properties: ValueProperties, value: float) -> str | None:
     if math.isnan(value) or math.isinf(value) or str(value) == "-0.0":
         return "not canonical"
-    reach = properties.reach
-    assert reach is not None
-    return None if value == 0 or 2.0**-reach.fine <= abs(value) <= 2.0**reach.large else "out of reach"
+    magnitudes = properties.magnitudes
+    assert magnitudes is not None
+    return None if value == 0 or 2.0**-magnitudes.fine <= abs(value) <= 2.0**magnitudes.large else "out of reach"
 
 
 def broken_relations(oracle: Interpreter, top: Relation) -> Iterator[str]:
@@ -74,7 +74,7 @@ def broken_relations(oracle: Interpreter, top: Relation) -> Iterator[str]:
                 yield f"{len(rows)} rows where everybody has one: {written(relation)}"
             for at, column in enumerate(relation.columns):
                 values = [row.values[at] for row in rows]
-                if column.properties.numbering and len(set(values)) != len(values):
+                if column.properties.unique_per_person and len(set(values)) != len(values):
                     yield f"column {at} numbers nothing: {written(relation)}"
                 for value in values:
                     if wrong := broken_properties(column.properties, value, person):
@@ -126,7 +126,7 @@ def _too_much(query: Query, numbers: tuple[int, ...], cells: dict[Any, list[Any]
             yield f"adds {sum(sizes)} to measure {place} in all"
         if max(sizes, default=0) > _in_group(query, numbers) * largest:
             yield f"adds {max(sizes)} to measure {place} in a group"
-        if measure.kind is Kind.PEOPLE and max(sizes, default=0) > 1:
+        if measure.kind is MeasureKind.PEOPLE and max(sizes, default=0) > 1:
             yield "is more than one"
         low, high = measure.ends
         if any(
@@ -142,7 +142,7 @@ def _too_far(query: Query, a: Part, b: Part) -> Iterator[str]:
     rows = query.limits.rows
     for numbers, ours, theirs in zip(query.sets, a, b, strict=True):
         for place, measure in enumerate(query.measures):
-            if measure.kind in (Kind.DISTINCT, Kind.QUANTILE):
+            if measure.kind in (MeasureKind.DISTINCT, MeasureKind.QUANTILE):
                 continue
             apart = [
                 ours.get(key, _nothing(query))[place] - theirs.get(key, _nothing(query))[place]
@@ -161,7 +161,7 @@ def _nothing(query: Query) -> list[int]:
 
 
 def _width(measure: Measure, rows: int) -> int:
-    if measure.kind is Kind.PEOPLE:
+    if measure.kind is MeasureKind.PEOPLE:
         return 1
     low, high = measure.ends
     return rows * (max(high, 0) - min(low, 0))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.algebra.expressions import Expression, Field, Literal, call
-from discreet.algebra.registry import Function, Signature, every_function
+from discreet.algebra.registry import Function, Signature, all_functions
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
 from tests.reference.worlds import EXTREMES
@@ -41,7 +41,7 @@ class Expressions:
 
     def __init__(self, rng: random.Random, *, without: frozenset[str] = frozenset()) -> None:
         self.rng = rng
-        self.functions = [record for record in every_function() if record.name not in without]
+        self.functions = [record for record in all_functions() if record.name not in without]
         self._giving = {kind: [record for record in self.functions if _gives(record.signature, kind)] for kind in Type}
 
     def literal(self, kind: Type) -> Literal:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.query import Key, Kind, Limits, Measure, Query
+from discreet.algebra.query import ContributionBounds, Key, Measure, MeasureKind, Query
 from discreet.algebra.relations import Relation
 from discreet.algebra.value_properties import every_value
 from discreet.catalog import Catalog, Type
@@ -44,12 +44,12 @@ class Queries:
         sets = self.rng.choice([*[(every,)] * 6, (every, ()), ((), *((key,) for key in every))])
         return Query(rows=rows, keys=keys, measures=measures, limits=self._limits(rows), sets=sets)
 
-    def _limits(self, rows: Relation) -> Limits:
+    def _limits(self, rows: Relation) -> ContributionBounds:
         most = self.rng.choice([1, 2, 3, 5, rows.shape.most_rows, rows.shape.most_rows + 1])
         if self.rng.random() < 0.6:
-            return Limits(rows=max(most, 1))
+            return ContributionBounds(rows=max(most, 1))
         groups, each = self.rng.choice([1, 1, 2, 3]), self.rng.choice([1, 1, 2, 4])
-        return Limits(rows=max(1, min(most, groups * each)), groups=groups, rows_per_group=each)
+        return ContributionBounds(rows=max(1, min(most, groups * each)), groups=groups, rows_per_group=each)
 
     def _key(self, rows: Relation) -> Key:
         columns = fields(rows)
@@ -68,24 +68,27 @@ class Queries:
         return Key(expression, None)
 
     def measure(self, rows: Relation) -> Measure:
-        columns, kind = fields(rows), self.rng.choice([*Kind, *(kind for kind in Kind if kind is not Kind.QUANTILE)])
+        columns, kind = (
+            fields(rows),
+            self.rng.choice([*MeasureKind, *(kind for kind in MeasureKind if kind is not MeasureKind.QUANTILE)]),
+        )
         where = self.expressions.condition(columns, 2) if self.rng.random() < 0.25 else None
-        if kind in (Kind.ROWS, Kind.PEOPLE):
+        if kind in (MeasureKind.ROWS, MeasureKind.PEOPLE):
             return Measure(kind=kind, where=where)
-        if kind in (Kind.PRESENT, Kind.DISTINCT):
-            count = self.rng.choice([1, 1, 2]) if kind is Kind.DISTINCT else 1
+        if kind in (MeasureKind.PRESENT, MeasureKind.DISTINCT):
+            count = self.rng.choice([1, 1, 2]) if kind is MeasureKind.DISTINCT else 1
             values = tuple(
                 self.expressions.draw(self.rng.choice(_TYPES), columns, self.rng.choice([0, 2])) for _ in range(count)
             )
             return Measure(kind=kind, values=values, where=where)
-        values = tuple(self._number(rows) for _ in range(2 if kind is Kind.PRODUCTS else 1))
+        values = tuple(self._number(rows) for _ in range(2 if kind is MeasureKind.PRODUCTS else 1))
         steps = tuple(self.relations.grid(value) for value in values)
-        if kind is Kind.QUANTILE:
+        if kind is MeasureKind.QUANTILE:
             return Measure(
                 kind=kind, values=values, where=where, steps=steps, centres=(0,), q=Fraction(self.rng.randint(0, 4), 4)
             )
         centres = tuple(self.rng.choice([0, (grid.low + grid.high) // 2]) for grid in steps)
-        coarser = 0 if kind is Kind.TOTAL else self.rng.choice([0, 1, 3, 20])
+        coarser = 0 if kind is MeasureKind.TOTAL else self.rng.choice([0, 1, 3, 20])
         return Measure(kind=kind, values=values, where=where, steps=steps, centres=centres, coarser=coarser)
 
     def _number(self, rows: Relation) -> Expression:

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, RowFunction, Window
 from discreet.algebra.expressions import Expression, Field
-from discreet.algebra.grid_steps import Steps, steps_for
-from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Relation, Stack, Windowed
+from discreet.algebra.grids import Grid, grid_for
+from discreet.algebra.relations import Filter, Join, JoinKind, Mark, PerPerson, Project, Relation, UnionAll, Windowed
 from discreet.algebra.table_scan import scan
 from discreet.catalog import Catalog, Type
 from discreet.errors import NeedsBounds, NotAllowed, TooLarge
@@ -51,7 +51,7 @@ class Relations:
 
     def _narrowed(self, relation: Relation) -> Relation:
         kept = sorted(self.rng.sample(range(len(relation.columns)), _MOST_COLUMNS // 2))
-        return Compute(relation, tuple(relation.field(at) for at in kept))
+        return Project(relation, tuple(relation.field(at) for at in kept))
 
     def _scan(self, *, public: bool) -> Relation:
         table = self.rng.choice(self.public if public else self.protected)
@@ -63,14 +63,14 @@ class Relations:
 
     def _keep(self, depth: int, *, public: bool) -> Relation:
         rows = self.draw(depth, public=public)
-        return Keep(rows, self.expressions.condition(fields(rows), 3))
+        return Filter(rows, self.expressions.condition(fields(rows), 3))
 
     def _compute(self, depth: int, *, public: bool) -> Relation:
         rows = self.draw(depth, public=public)
         columns = fields(rows)
         kept = [column for column in columns if self.rng.random() < 0.5]
         new = [self.expressions.draw(self.rng.choice(_TYPES), columns, 4) for _ in range(self.rng.randint(1, 3))]
-        return Compute(rows, tuple(self.rng.sample([*kept, *new], len(kept) + len(new))))
+        return Project(rows, tuple(self.rng.sample([*kept, *new], len(kept) + len(new))))
 
     def _keys(self, left: Relation, right: Relation, *, plain: str = "") -> tuple[tuple[Expression, Expression], ...]:
         """Pairs of one type; the side named by `plain` has columns only."""
@@ -115,16 +115,16 @@ class Relations:
         left, right = self.draw(depth, public=public), self.draw(self.rng.randint(0, depth), public=public)
         if self.rng.random() < 0.15:
             right = left
-        how = self.rng.choice(list(How))
+        how = self.rng.choice(list(JoinKind))
         return self._with_condition(Join(left, right, how, self._keys(left, right), None, 1), len(left.columns))
 
     def _public_join(self, depth: int, *, public: bool) -> Relation:
         rows, others = self.draw(depth), self.draw(self.rng.randint(0, depth), public=True)
         fan_out = self.rng.choice([1, 1, 2, 3])
         if self.rng.random() < 0.25:
-            joined = Join(others, rows, How.INNER, self._keys(others, rows, plain="left"), None, fan_out)
+            joined = Join(others, rows, JoinKind.INNER, self._keys(others, rows, plain="left"), None, fan_out)
             return self._with_condition(joined, len(others.columns))
-        how = self.rng.choice([How.INNER, How.LEFT])
+        how = self.rng.choice([JoinKind.INNER, JoinKind.LEFT])
         return self._with_condition(
             Join(rows, others, how, self._keys(rows, others, plain="right"), None, fan_out), len(rows.columns)
         )
@@ -144,7 +144,7 @@ class Relations:
         if self.rng.random() < 0.5:
             return marked
         mark = marked.field(len(marked.columns) - 1)
-        return Keep(marked, self.expressions.condition([mark, *fields(marked)[:3]], 3))
+        return Filter(marked, self.expressions.condition([mark, *fields(marked)[:3]], 3))
 
     def aggregate(self, columns: list[Field], *, windowed: bool = False) -> Aggregate:
         folds = [fold for fold in Fold if not (windowed and fold is Fold.DISTINCT)]
@@ -161,11 +161,11 @@ class Relations:
         value = self.expressions.number(columns, 2)
         return Aggregate(fold, value, where, self.grid(value) if value.properties.type is Type.REAL else None)
 
-    def grid(self, value: Expression) -> Steps:
+    def grid(self, value: Expression) -> Grid:
         """The grid of a number; a coarser one, now and then."""
-        grid = steps_for(value.properties)
+        grid = grid_for(value.properties)
         if self.rng.random() < 0.3 and value.properties.type is Type.REAL:
-            return steps_for(value.properties, grid.step * self.rng.choice([2, 2**10, 2**20]))
+            return grid_for(value.properties, grid.step * self.rng.choice([2, 2**10, 2**20]))
         return grid
 
     def _per_person(self, depth: int, *, public: bool) -> Relation:
@@ -214,15 +214,15 @@ class Relations:
     def _stack(self, depth: int, *, public: bool) -> Relation:
         first = self.draw(depth, public=public)
         if len(first.columns) > 6:
-            first = Compute(first, tuple(self.rng.sample(fields(first), 5)))
+            first = Project(first, tuple(self.rng.sample(fields(first), 5)))
         parts: list[Relation] = [first]
         for _ in range(self.rng.choice([1, 1, 2])):
             other = self.draw(self.rng.randint(0, depth), public=public)
             wanted = [column.properties.type for column in first.columns]
             parts.append(
-                Compute(
+                Project(
                     other,
                     tuple(self.expressions.draw(kind, fields(other), self.rng.choice([0, 0, 2])) for kind in wanted),
                 )
             )
-        return Stack(tuple(parts))
+        return UnionAll(tuple(parts))

@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any
 
-from discreet.algebra.grid_steps import Steps
+from discreet.algebra.grids import Grid
 from discreet.catalog import Catalog, Column, Table, Type
 from tests.reference import text_functions
 from tests.reference.folds import steps_of
@@ -176,7 +176,7 @@ def field_text(value: Any, column: Column) -> str:
     if value is None:
         return "\\N"
     if column.is_bounded_number:
-        return str(steps_of(value, Steps(column.grid_step, *column.steps)))
+        return str(steps_of(value, Grid(column.grid_step, *column.steps)))
     if isinstance(value, float):
         return str(math.floor(value * 1024.0)) if abs(value) < 2.0**50 else "x"
     if isinstance(value, bool):

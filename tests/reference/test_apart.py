@@ -9,7 +9,7 @@ import pytest
 from discreet.algebra.aggregates import Aggregate, Fold
 from discreet.algebra.digest import canonical, query_tree
 from discreet.algebra.expressions import Field, Literal
-from discreet.algebra.relations import Compute, How, Join, PerPerson, Stack, Windowed
+from discreet.algebra.relations import Join, JoinKind, PerPerson, Project, UnionAll, Windowed
 from discreet.catalog import Type
 from discreet.engines import DuckEngine
 from discreet.errors import DiscreetError
@@ -62,7 +62,7 @@ def not_told_apart(seeds, each):
 def test_owner_and_ids_tell_rows_apart_in_the_engine_where_most_values_are_null():
     found, seen = not_told_apart(range(WORLDS), EACH)
     assert found == []
-    assert {(Join, how, False) for how in How} | {(Windowed, None, False), (Stack, None, True)} <= seen
+    assert {(Join, how, False) for how in JoinKind} | {(Windowed, None, False), (UnionAll, None, True)} <= seen
 
 
 def sides(catalog):
@@ -79,11 +79,13 @@ def test_owner_and_ids_tell_the_rows_of_full_joins_apart_where_all_keys_are_null
     world = sparse(random_world(seed), seed, share=1.0 if seed < 2 else 0.8)
     engine = DuckEngine(world.catalog, salt=SALT, frames=world.frames())
     several = list(sides(world.catalog))
-    joins = [Join(a, b, How.FULL, (), Literal(Type.BOOLEAN, False)) for a in several for b in several]
+    joins = [Join(a, b, JoinKind.FULL, (), Literal(Type.BOOLEAN, False)) for a in several for b in several]
     texts = [side for side in several if len(side.columns) > 1]
-    joins += [Join(a, b, How.FULL, ((a.field(1), b.field(1)),), None) for a in texts for b in texts if _alike(a, b)]
-    deeper = [Join(join, several[0], How.FULL, (), Literal(Type.BOOLEAN, False)) for join in joins[:4]]
-    stacks = [Stack((several[0], several[0])), Stack((joins[0], joins[0]))]
+    joins += [
+        Join(a, b, JoinKind.FULL, ((a.field(1), b.field(1)),), None) for a in texts for b in texts if _alike(a, b)
+    ]
+    deeper = [Join(join, several[0], JoinKind.FULL, (), Literal(Type.BOOLEAN, False)) for join in joins[:4]]
+    stacks = [UnionAll((several[0], several[0])), UnionAll((joins[0], joins[0]))]
     assert [fault for part in (*joins, *deeper, *stacks) for fault in repeated(engine, part)] == []
     engine.close()
 
@@ -99,7 +101,7 @@ def test_a_public_aggregate_of_which_nothing_is_read_is_one_row():
     wards = table(world.catalog, "wards")
     together = PerPerson(wards, (), (Aggregate(Fold.ROWS, None),))
     assert len(world.rows["wards"]) > 1
-    for relation in (together, Compute(together, (Literal(Type.INTEGER, 1),))):
+    for relation in (together, Project(together, (Literal(Type.INTEGER, 1),))):
         assert [*repeated(engine, relation), *changed_by_what_is_read(engine, relation)] == []
     engine.close()
 

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from discreet.algebra.grid_steps import Steps
-from discreet.algebra.query import Kind
+from discreet.algebra.grids import Grid
+from discreet.algebra.query import MeasureKind
 from discreet.engines import DuckEngine
 from tests.reference.comparing import SALT, Bench, compare, differences, from_exact_rows, sizes_of, written
 from tests.reference.folds import steps_of
@@ -37,7 +37,7 @@ def test_the_engine_stores_what_the_rules_of_the_snapshot_say(text_people):
         for table in world.catalog.tables.values():
             pairs = [] if table.is_public else stored_steps(engine, table)
             assert all(
-                steps_of(value, Steps(column.grid_step, *column.steps)) == steps for value, steps, column in pairs
+                steps_of(value, Grid(column.grid_step, *column.steps)) == steps for value, steps, column in pairs
             )
         engine.close()
 
@@ -75,7 +75,7 @@ def _not_summed(query, together, parts):
             each = [part[key] for part in own if key in part]
             for place, total in enumerate(cell):
                 values = [person[place] for person in each]
-                if place < len(query.measures) and query.measures[place].kind is Kind.DISTINCT:
+                if place < len(query.measures) and query.measures[place].kind is MeasureKind.DISTINCT:
                     fits = max(values, default=0) <= total <= sum(values)
                 elif isinstance(total, Counter):
                     fits = total == sum(values, Counter())

@@ -8,8 +8,8 @@ from itertools import islice
 import pytest
 
 from discreet.algebra.expressions import Literal, call
-from discreet.algebra.query import Key, Kind, Limits, Measure, Query
-from discreet.algebra.registry import every_function
+from discreet.algebra.query import ContributionBounds, Key, Measure, MeasureKind, Query
+from discreet.algebra.registry import all_functions
 from discreet.algebra.table_scan import scan
 from discreet.catalog import Type, parse_catalog
 from discreet.engines import DuckEngine
@@ -101,7 +101,7 @@ def _tried(name, args):
         return None
 
 
-@pytest.mark.parametrize("record", list(every_function()), ids=lambda record: record.name)
+@pytest.mark.parametrize("record", list(all_functions()), ids=lambda record: record.name)
 def test_a_function_gives_the_same_on_the_engine_and_by_its_meaning(record):
     rows = scan(CATALOG.tables["v"], CATALOG)
     drawn = list(calls_of(record, rows))
@@ -111,8 +111,8 @@ def test_a_function_gives_the_same_on_the_engine_and_by_its_meaning(record):
         query = Query(
             rows=rows,
             keys=keys,
-            measures=(Measure(kind=Kind.ROWS),),
-            limits=Limits(rows=1),
+            measures=(Measure(kind=MeasureKind.ROWS),),
+            limits=ContributionBounds(rows=1),
             sets=(tuple(range(len(keys))),),
         )
         assert bench().wrong(query)[:3] == [], bench().least(query)

@@ -4,7 +4,7 @@ from datetime import date, datetime
 
 import pytest
 
-from discreet.algebra.registry import every_function
+from discreet.algebra.registry import all_functions
 from tests.reference.functions import EVERY, meanings
 
 M = 2**63 - 1
@@ -51,7 +51,7 @@ def test_a_function_means_what_the_specification_says(name, args, expected):
 
 
 def test_every_registered_function_has_a_meaning_here():
-    assert {record.name for record in every_function()} <= set(EVERY)
+    assert {record.name for record in all_functions()} <= set(EVERY)
 
 
 def test_transcendental_values_can_be_asked_of_somebody_else():
@@ -62,6 +62,6 @@ def test_transcendental_values_can_be_asked_of_somebody_else():
 
 
 def test_no_function_fails_on_nulls():
-    for record in every_function():
+    for record in all_functions():
         count = len(record.signature.takes) + len(record.signature.last)
         EVERY[record.name](*[None] * count)

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, RowFunction
 from discreet.algebra.expressions import call
-from discreet.algebra.grid_steps import Steps
-from discreet.algebra.relations import Keep, PerPerson, Windowed
+from discreet.algebra.grids import Grid
+from discreet.algebra.relations import Filter, PerPerson, Windowed
 from tests.reference.handmade import (
     COST,
     DAY,
@@ -23,7 +23,7 @@ from tests.reference.handmade import (
     window,
 )
 
-HALVES = Steps(Fraction(1, 2), 0, 8)
+HALVES = Grid(Fraction(1, 2), 0, 8)
 
 
 # Groups of one person
@@ -89,7 +89,7 @@ def test_any_and_every_skip_nulls():
 
 def test_an_empty_public_table_still_has_one_total():
     wards = table("wards")
-    nothing = Keep(wards, call("lt", wards.field(1), whole(0)))
+    nothing = Filter(wards, call("lt", wards.field(1), whole(0)))
     assert shown(PerPerson(nothing, (), (Aggregate(Fold.ROWS, None), Aggregate(Fold.SUM, wards.field(1))))) == [
         (0, None)
     ]

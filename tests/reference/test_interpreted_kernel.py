@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from discreet.algebra.aggregates import Aggregate, Fold, Order, RowFunction
 from discreet.algebra.expressions import call
-from discreet.algebra.grid_steps import Steps
-from discreet.algebra.query import Key, Kind, Limits, Measure, Query
-from discreet.algebra.relations import Keep, PerPerson, Windowed
+from discreet.algebra.grids import Grid
+from discreet.algebra.query import ContributionBounds, Key, Measure, MeasureKind, Query
+from discreet.algebra.relations import Filter, PerPerson, Windowed
 from tests.reference.folds import steps_of
 from tests.reference.handmade import (
     COST,
@@ -27,26 +27,28 @@ from tests.reference.handmade import (
 )
 from tests.reference.interpreter import id_text
 
-HALVES = Steps(Fraction(1, 2), 0, 8)
-ROWS = Measure(kind=Kind.ROWS)
+HALVES = Grid(Fraction(1, 2), 0, 8)
+ROWS = Measure(kind=MeasureKind.ROWS)
 
 
 def test_steps_are_rounded_half_up_and_clamped():
     assert [steps_of(value, HALVES) for value in (0.24, 0.25, -9.0, 99.0, None)] == [0, 1, 0, 8, None]
-    assert [steps_of(value, Steps(Fraction(4), -2, 3)) for value in (1, 2, -2, -3, 100)] == [0, 1, 0, -1, 3]
-    assert steps_of(date(1, 1, 2), Steps(Fraction(1), 0, 10)) == 2
-    assert steps_of(True, Steps(Fraction(1), 0, 1)) == 1
+    assert [steps_of(value, Grid(Fraction(4), -2, 3)) for value in (1, 2, -2, -3, 100)] == [0, 1, 0, -1, 3]
+    assert steps_of(date(1, 1, 2), Grid(Fraction(1), 0, 10)) == 2
+    assert steps_of(True, Grid(Fraction(1), 0, 1)) == 1
 
 
 def query(relation, *, keys=(), measures=(ROWS,), sets=None, **limits):
     every = tuple(range(len(keys)))
-    return Query(rows=relation, keys=keys, measures=measures, limits=Limits(**limits), sets=sets or (every,))
+    return Query(
+        rows=relation, keys=keys, measures=measures, limits=ContributionBounds(**limits), sets=sets or (every,)
+    )
 
 
 def test_without_a_cut_undeclared_keys_are_groups_like_others():
     rows = visits()
     asked = query(rows, keys=(Key(rows.field(WARD), ("A", "B")),), rows=4)
-    assert not asked.is_cut
+    assert not asked.needs_bounding
     assert ORACLE.contribution(asked, 1) == [{("A",): [2], ("B",): [1], ("C",): [1]}]
 
 
@@ -67,7 +69,7 @@ def test_null_is_dropped_unless_it_is_declared():
 
 def test_whole_ids_are_cut_in_their_own_order():
     rows = visits()
-    asked = query(rows, measures=(Measure(kind=Kind.DISTINCT, values=(rows.field(COST),)),), rows=2)
+    asked = query(rows, measures=(Measure(kind=MeasureKind.DISTINCT, values=(rows.field(COST),)),), rows=2)
     assert ORACLE.contribution(asked, 1) == [{(): [{(1.0,), (2.0,)}]}]
 
 
@@ -109,7 +111,7 @@ def test_groups_are_combinations_of_all_keys_whatever_the_set():
 
 def test_filters_come_after_the_cut():
     rows = visits()
-    dear = Measure(kind=Kind.ROWS, where=call("gt", rows.field(COST), real(3.0)))
+    dear = Measure(kind=MeasureKind.ROWS, where=call("gt", rows.field(COST), real(3.0)))
     assert ORACLE.contribution(query(rows, measures=(dear,), rows=3), 1) == [{(): [0]}]
     assert ORACLE.contribution(query(rows, measures=(dear,), rows=4), 1) == [{(): [1]}]
 
@@ -118,19 +120,19 @@ def test_each_measure_counts_what_it_says():
     rows = visits()
     cost = rows.field(COST)
     measures = (
-        Measure(kind=Kind.PRESENT, values=(cost,)),
-        Measure(kind=Kind.PEOPLE),
-        Measure(kind=Kind.TOTAL, values=(cost,), steps=(HALVES,), centres=(4,)),
-        Measure(kind=Kind.SQUARES, values=(cost,), steps=(HALVES,), centres=(4,), coarser=3),
+        Measure(kind=MeasureKind.PRESENT, values=(cost,)),
+        Measure(kind=MeasureKind.PEOPLE),
+        Measure(kind=MeasureKind.TOTAL, values=(cost,), steps=(HALVES,), centres=(4,)),
+        Measure(kind=MeasureKind.SQUARES, values=(cost,), steps=(HALVES,), centres=(4,), coarser=3),
         Measure(
-            kind=Kind.PRODUCTS,
+            kind=MeasureKind.PRODUCTS,
             values=(cost, rows.field(PERSON)),
-            steps=(HALVES, Steps(Fraction(1), 0, 5)),
+            steps=(HALVES, Grid(Fraction(1), 0, 5)),
             centres=(4, 0),
             coarser=1,
         ),
-        Measure(kind=Kind.DISTINCT, values=(rows.field(WARD), rows.field(DAY))),
-        Measure(kind=Kind.QUANTILE, values=(cost,), steps=(HALVES,), centres=(0,), q=Fraction(1, 2)),
+        Measure(kind=MeasureKind.DISTINCT, values=(rows.field(WARD), rows.field(DAY))),
+        Measure(kind=MeasureKind.QUANTILE, values=(cost,), steps=(HALVES,), centres=(0,), q=Fraction(1, 2)),
     )
     d = date(2020, 3, 1)
     # steps 2, 4, 8 are -2, 0, 4 from the centre; squares 4, 0, 16 are 1, 0, 2 eighths (half up); products -2, 0, 4 are -1, 0, 2 halves
@@ -141,7 +143,7 @@ def test_each_measure_counts_what_it_says():
 
 def test_an_answer_is_the_sum_over_people_and_of_distinct_values_the_union():
     rows = visits()
-    measures = (ROWS, Measure(kind=Kind.DISTINCT, values=(rows.field(WARD),)), Measure(kind=Kind.PEOPLE))
+    measures = (ROWS, Measure(kind=MeasureKind.DISTINCT, values=(rows.field(WARD),)), Measure(kind=MeasureKind.PEOPLE))
     assert ORACLE.answer(query(rows, measures=measures, rows=4)) == [{(): [7, 3, 3, 3]}]
     by_ward = query(rows, keys=(Key(rows.field(WARD), None),), measures=(ROWS,), rows=4)
     assert ORACLE.answer(by_ward) == [{("A",): [3, 2], ("B",): [2, 2], ("C",): [1, 1], (None,): [1, 1]}]
@@ -149,7 +151,7 @@ def test_an_answer_is_the_sum_over_people_and_of_distinct_values_the_union():
 
 def test_without_keys_there_is_one_group_even_without_rows():
     rows = visits()
-    nobody = Keep(rows, call("lt", rows.field(PERSON), whole(0)))
+    nobody = Filter(rows, call("lt", rows.field(PERSON), whole(0)))
     assert ORACLE.answer(query(nobody, rows=4)) == [{(): [0, 0]}]
     assert ORACLE.answer(query(nobody, keys=(Key(rows.field(WARD), ("A",)),), rows=4)) == [{}]
 

@@ -1,7 +1,7 @@
 """The interpreter against cases computed by hand, relation by relation: it is the oracle, so nothing else can vouch for it."""
 
 from discreet.algebra.expressions import call
-from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Stack
+from discreet.algebra.relations import Filter, Join, JoinKind, Mark, PerPerson, Project, UnionAll
 from tests.reference.handmade import (
     COST,
     DAY,
@@ -39,13 +39,13 @@ def test_a_public_scan_is_the_same_whoever_asks():
 
 def test_a_condition_keeps_only_what_is_true_not_what_is_null():
     rows = visits()
-    assert ids(Keep(rows, call("gt", rows.field(COST), real(1.0))), 1) == [(2,), (4,)]
-    assert ids(Keep(rows, call("not", call("gt", rows.field(COST), real(1.0)))), 1) == [(1,)]
+    assert ids(Filter(rows, call("gt", rows.field(COST), real(1.0))), 1) == [(2,), (4,)]
+    assert ids(Filter(rows, call("not", call("gt", rows.field(COST), real(1.0)))), 1) == [(1,)]
 
 
 def test_columns_are_computed_of_each_row():
     rows = visits()
-    made = Compute(rows, (call("coalesce", rows.field(COST), real(0.0)), rows.field(WARD)))
+    made = Project(rows, (call("coalesce", rows.field(COST), real(0.0)), rows.field(WARD)))
     assert shown(made, 1) == [(1.0, "A"), (2.0, "B"), (0.0, "A"), (4.0, "C")]
     assert ids(made, 1) == ids(rows, 1)
 
@@ -55,7 +55,7 @@ def test_columns_are_computed_of_each_row():
 
 def test_two_protected_relations_meet_within_one_person_only():
     rows, people = visits(), table("people")
-    joined = Join(rows, people, How.INNER, (), None)
+    joined = Join(rows, people, JoinKind.INNER, (), None)
     assert column(joined, 1) == [40] * 4
     assert column(joined, 2) == [7]
     assert shown(joined, 3) == shown(joined, 4) == []
@@ -63,13 +63,13 @@ def test_two_protected_relations_meet_within_one_person_only():
 
 
 def test_a_left_join_keeps_rows_that_meet_nothing():
-    joined = Join(visits(), table("people"), How.LEFT, (), None)
+    joined = Join(visits(), table("people"), JoinKind.LEFT, (), None)
     assert column(joined, 3) == [None, None]
     assert ids(joined, 3) == [(1, None), (2, None)]
 
 
 def test_a_full_join_keeps_both_sides():
-    joined = Join(visits(), table("people"), How.FULL, (), None)
+    joined = Join(visits(), table("people"), JoinKind.FULL, (), None)
     assert shown(joined, 4) == [(None,) * 5 + (4, None)]
     assert ids(joined, 4) == [(None, 1, 3)]  # the last says which sides are there: both, the left, the right
     assert len(shown(joined, 1)) == 4
@@ -77,47 +77,47 @@ def test_a_full_join_keeps_both_sides():
 
 def test_a_full_join_whose_condition_fails_keeps_each_row_alone():
     rows, people = visits(), table("people")
-    joined = Join(rows, people, How.FULL, (), call("lt", rows.field(PERSON), whole(0)))
+    joined = Join(rows, people, JoinKind.FULL, (), call("lt", rows.field(PERSON), whole(0)))
     assert len(shown(joined, 1)) == 5
 
 
 def test_a_full_join_tells_apart_rows_whose_ids_are_all_null():
     rows = visits()
     wards = PerPerson(rows, (rows.field(WARD),), ())
-    joined = Join(wards, wards, How.FULL, ((wards.field(1), wards.field(1)),), None)
+    joined = Join(wards, wards, JoinKind.FULL, ((wards.field(1), wards.field(1)),), None)
     assert ids(joined, 3) == [("A", "A", 1), (None, None, 2), (None, None, 3)]
 
 
 def test_null_keys_meet_nothing():
     rows = visits()
-    joined = Join(rows, rows, How.INNER, ((rows.field(DAY), rows.field(DAY)),), None)
+    joined = Join(rows, rows, JoinKind.INNER, ((rows.field(DAY), rows.field(DAY)),), None)
     assert sorted(ids(joined, 1)) == [(1, 1), (1, 3), (3, 1), (3, 3), (4, 4)]
 
 
 def test_a_unique_key_is_met_once_even_where_it_stands_twice():
     notes, rows = table("notes"), visits()
-    joined = Join(notes, rows, How.INNER, ((notes.field(0), rows.field(VISIT)),), None)
+    joined = Join(notes, rows, JoinKind.INNER, ((notes.field(0), rows.field(VISIT)),), None)
     assert joined.is_unique_right
     assert ids(joined, 1) == [(1, 1), (2, 1), (3, 3)]  # never the visit of rank 2, whose key is 10 again
 
 
 def test_a_unique_key_on_the_left_is_met_once_too():
     notes, rows = table("notes"), visits()
-    joined = Join(rows, notes, How.INNER, ((rows.field(VISIT), notes.field(0)),), None)
+    joined = Join(rows, notes, JoinKind.INNER, ((rows.field(VISIT), notes.field(0)),), None)
     assert joined.is_unique_left
     assert ids(joined, 1) == [(1, 1), (1, 2), (3, 3)]
 
 
 def test_a_left_join_from_the_unique_side_meets_every_row():
     notes, rows = table("notes"), visits()
-    joined = Join(rows, notes, How.LEFT, ((rows.field(VISIT), notes.field(0)),), None)
+    joined = Join(rows, notes, JoinKind.LEFT, ((rows.field(VISIT), notes.field(0)),), None)
     assert ids(joined, 1) == [(1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (4, None)]
 
 
 def test_the_further_condition_sees_both_sides():
     rows, people = visits(), table("people")
     on = call("lt", whole(10), call("add_int", people.field(1).__class__(6, people.field(1).properties), whole(0)))
-    joined = Join(rows, people, How.LEFT, (), on)
+    joined = Join(rows, people, JoinKind.LEFT, (), on)
     assert column(joined, 1) == [40] * 4
     assert column(joined, 2) == [None]
 
@@ -125,44 +125,44 @@ def test_the_further_condition_sees_both_sides():
 def test_a_public_key_is_met_as_often_as_the_fan_out_says():
     rows, wards = visits(), table("wards")
     keys = ((rows.field(WARD), wards.field(0)),)
-    assert ids(Join(rows, wards, How.INNER, keys, None, 1), 1) == [(1, 1), (2, 3), (3, 1)]
-    assert ids(Join(rows, wards, How.INNER, keys, None, 2), 1) == [(1, 1), (1, 2), (2, 3), (3, 1), (3, 2)]
+    assert ids(Join(rows, wards, JoinKind.INNER, keys, None, 1), 1) == [(1, 1), (2, 3), (3, 1)]
+    assert ids(Join(rows, wards, JoinKind.INNER, keys, None, 2), 1) == [(1, 1), (1, 2), (2, 3), (3, 1), (3, 2)]
 
 
 def test_a_left_join_with_a_public_table_keeps_rows_without_a_match():
     rows, wards = visits(), table("wards")
-    joined = Join(rows, wards, How.LEFT, ((rows.field(WARD), wards.field(0)),), None, 1)
+    joined = Join(rows, wards, JoinKind.LEFT, ((rows.field(WARD), wards.field(0)),), None, 1)
     assert column(joined, 1) == [1, 1, 1, None]
     assert column(joined, 3) == [None, 1]  # NULL = NULL is not true
 
 
 def test_without_keys_public_rows_are_numbered_among_all():
-    joined = Join(visits(), table("wards"), How.INNER, (), None, 3)
+    joined = Join(visits(), table("wards"), JoinKind.INNER, (), None, 3)
     assert ids(joined, 2) == [(1, 1), (1, 2), (1, 3)]
 
 
 def test_the_number_is_taken_before_the_further_condition():
     rows, wards = visits(), table("wards")
     second = equal(wards.field(1).__class__(6, wards.field(1).properties), whole(2))
-    joined = Join(rows, wards, How.INNER, ((rows.field(WARD), wards.field(0)),), second, 1)
+    joined = Join(rows, wards, JoinKind.INNER, ((rows.field(WARD), wards.field(0)),), second, 1)
     assert shown(joined, 1) == []
 
 
 def test_a_public_table_may_stand_on_the_left():
     rows, wards = visits(), table("wards")
-    joined = Join(wards, rows, How.INNER, ((wards.field(0), rows.field(WARD)),), None, 1)
+    joined = Join(wards, rows, JoinKind.INNER, ((wards.field(0), rows.field(WARD)),), None, 1)
     assert ids(joined, 1) == [(1, 1), (1, 3), (3, 2)]
 
 
 def test_public_tables_join_without_a_limit():
     wards = table("wards")
-    joined = Join(wards, wards, How.INNER, ((wards.field(0), wards.field(0)),), None, 1)
+    joined = Join(wards, wards, JoinKind.INNER, ((wards.field(0), wards.field(0)),), None, 1)
     assert ids(joined) == [(1, 1), (1, 2), (2, 1), (2, 2), (3, 3)]
 
 
 def test_a_left_join_of_public_tables_keeps_rows_without_a_match():
     wards = table("wards")
-    joined = Join(wards, wards, How.LEFT, ((wards.field(0), wards.field(0)),), None, 1)
+    joined = Join(wards, wards, JoinKind.LEFT, ((wards.field(0), wards.field(0)),), None, 1)
     assert ids(joined)[-2:] == [(3, 3), (4, None)]
 
 
@@ -200,6 +200,6 @@ def test_public_rows_are_marked_by_all_public_rows():
 
 def test_a_stack_tells_its_parts_apart():
     rows, people = visits(), table("people")
-    stacked = Stack((Compute(rows, (rows.field(PERSON),)), Compute(people, (people.field(1),))))
+    stacked = UnionAll((Project(rows, (rows.field(PERSON),)), Project(people, (people.field(1),))))
     assert column(stacked, 2) == [2, 7]
     assert ids(stacked, 2) == [(0, 1, None), (1, None, 1)]

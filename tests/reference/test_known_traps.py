@@ -3,15 +3,15 @@
 import pytest
 
 from discreet.algebra.expressions import Literal, call
-from discreet.algebra.query import Key, Kind, Limits, Measure, Query
-from discreet.algebra.relations import Keep
+from discreet.algebra.query import ContributionBounds, Key, Measure, MeasureKind, Query
+from discreet.algebra.relations import Filter
 from discreet.algebra.table_scan import scan
 from discreet.catalog import Type
 from discreet.engines import DuckEngine
 from tests.reference.comparing import SALT, Bench
 from tests.reference.worlds import random_world
 
-ROWS = (Measure(kind=Kind.ROWS),)
+ROWS = (Measure(kind=MeasureKind.ROWS),)
 
 
 def text(value):
@@ -38,7 +38,11 @@ def test_a_column_twice_in_greatest_with_limited_groups(benches):
         rows = scan(catalog.tables["events"], catalog)
         key = Key(call("greatest", text("a"), rows.field(1), rows.field(1)), None)
         return Query(
-            rows=rows, keys=(key,), measures=ROWS, limits=Limits(rows=2, groups=2, rows_per_group=1), sets=((0,),)
+            rows=rows,
+            keys=(key,),
+            measures=ROWS,
+            limits=ContributionBounds(rows=2, groups=2, rows_per_group=1),
+            sets=((0,),),
         )
 
     assert wrong(benches, query) == []
@@ -65,8 +69,10 @@ def test_a_case_of_one_constant_in_a_condition(benches, label, condition):
 
     def query(catalog):
         rows = scan(catalog.tables["notes"], catalog)
-        kept = Keep(rows, CONDITIONS[condition](LABELS[label](rows.field(1))))
-        return Query(rows=kept, keys=(Key(rows.field(1), None),), measures=ROWS, limits=Limits(rows=3), sets=((0,),))
+        kept = Filter(rows, CONDITIONS[condition](LABELS[label](rows.field(1))))
+        return Query(
+            rows=kept, keys=(Key(rows.field(1), None),), measures=ROWS, limits=ContributionBounds(rows=3), sets=((0,),)
+        )
 
     assert wrong(benches, query) == []
 
@@ -76,6 +82,6 @@ def test_a_case_of_one_constant_as_a_declared_key_before_a_cut(benches, label):
     def query(catalog):
         rows = scan(catalog.tables["notes"], catalog)
         keys = (Key(rows.field(0), None), Key(LABELS[label](rows.field(1)), ("n1",)))
-        return Query(rows=rows, keys=keys, measures=ROWS, limits=Limits(rows=1), sets=((0, 1),))
+        return Query(rows=rows, keys=keys, measures=ROWS, limits=ContributionBounds(rows=1), sets=((0, 1),))
 
     assert wrong(benches, query) == []

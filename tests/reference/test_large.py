@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, RowFunction, Window
-from discreet.algebra.query import Key, Kind, Limits, Measure, Query
-from discreet.algebra.relations import How, Join, PerPerson, Scan, Windowed
+from discreet.algebra.query import ContributionBounds, Key, Measure, MeasureKind, Query
+from discreet.algebra.relations import Join, JoinKind, PerPerson, Scan, Windowed
 from discreet.algebra.table_scan import scan
 from discreet.errors import DiscreetError
 from tests.reference.comparing import written
@@ -82,12 +82,12 @@ def pairs_of(catalog):
     """Each person's events with each other: about a million rows."""
     made = scan(catalog.tables["events"], catalog)
     events = Scan(made.table, made.person, 14, made.unique, 0)
-    return Join(events, events, How.INNER, (), None)
+    return Join(events, events, JoinKind.INNER, (), None)
 
 
 def cut_pairs(catalog):
     rows = pairs_of(catalog)
-    return rows, (rows.field(1), rows.field(6)), Limits(rows=7)
+    return rows, (rows.field(1), rows.field(6)), ContributionBounds(rows=7)
 
 
 def windowed_pairs(catalog):
@@ -101,14 +101,14 @@ def windowed_pairs(catalog):
             Window(running, None, 0, (pairs.field(1),), order[:1], Frame(-3, 0)),
         ),
     )
-    return rows, (rows.field(9),), Limits(rows=10**6)
+    return rows, (rows.field(9),), ContributionBounds(rows=10**6)
 
 
 def grouped_pairs(catalog):
     pairs = pairs_of(catalog)
     folds = (Aggregate(Fold.ROWS, None), Aggregate(Fold.DISTINCT, pairs.field(2)))
     rows = PerPerson(pairs, tuple(pairs.field(at) for at in (1, 6, 7)), folds)
-    return rows, (rows.field(4), rows.field(5)), Limits(rows=20, groups=4, rows_per_group=5)
+    return rows, (rows.field(4), rows.field(5)), ContributionBounds(rows=20, groups=4, rows_per_group=5)
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_what_does_not_fit_the_memory_is_the_same(parts, memory, tmp_path):
     made = crowd(parse_catalog(INTEGER_PEOPLE), 1)
     rows, keys, limits = parts(made.catalog)
     query = Query(
-        rows=rows, keys=tuple(Key(key, None) for key in keys), measures=(Measure(kind=Kind.ROWS),), limits=limits,
+        rows=rows, keys=tuple(Key(key, None) for key in keys), measures=(Measure(kind=MeasureKind.ROWS),), limits=limits,
         sets=(tuple(range(len(keys))),),
     )  # fmt: skip
     spilled = tmp_path / "spilled"

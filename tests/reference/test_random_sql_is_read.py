@@ -5,7 +5,7 @@ from dataclasses import replace
 import duckdb
 import pytest
 
-from discreet.algebra.query import Kind, Limits
+from discreet.algebra.query import ContributionBounds, MeasureKind
 from discreet.errors import DiscreetError
 from discreet.sql.reader.queries import read_query
 from tests.reference.comparing import Bench
@@ -76,8 +76,8 @@ def test_a_count_is_what_plain_duckdb_counts():
         if noted or any(word in text for word in OTHERWISE) or len(reading.queries) != 1:
             continue
         (query,) = reading.queries
-        place = [measure.kind for measure in query.measures].index(Kind.ROWS)
-        (cells,) = bench.oracle.answer(replace(query, limits=Limits(rows=10**6)))
+        place = [measure.kind for measure in query.measures].index(MeasureKind.ROWS)
+        (cells,) = bench.oracle.answer(replace(query, limits=ContributionBounds(rows=10**6)))
         try:
             counted = {tuple(row[:-1]): row[-1] for row in plain.execute(text).fetchall()}
         except duckdb.Error:

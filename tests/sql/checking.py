@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.accounting import Composed
 from discreet.algebra import released_expressions
-from discreet.algebra.query import Kind
-from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Scan, Stack, Windowed
+from discreet.algebra.query import MeasureKind
+from discreet.algebra.relations import Filter, Join, Mark, PerPerson, Project, Scan, UnionAll, Windowed
 from discreet.core.exact import exact
 from discreet.mechanisms import Gaussian, Quantile
 from discreet.planning.query_planning import plan_query
@@ -108,7 +108,7 @@ def loss_between(plan, whole, without):
 
 
 def _measure_loss(query, mechanisms, index, a, b):
-    if query.measures[index].kind is Kind.QUANTILE:
+    if query.measures[index].kind is MeasureKind.QUANTILE:
         losses = [quantile_loss(mechanism, a, b, index) for mechanism in mechanisms]
         assert all(loss <= exact(m.epsilon) + SLACK for (loss, _), m in zip(losses, mechanisms, strict=True)), "a quantile loses more than its epsilon"  # fmt: skip
         return sum(loss for loss, _ in losses), losses[0][1]
@@ -173,11 +173,11 @@ def shape(relation):
             )
         case Mark():
             return ("mark", shape(relation.rows), shape(relation.others), len(relation.keys), _calls(relation.on))
-        case Stack():
+        case UnionAll():
             return ("stack", *(shape(part) for part in relation.parts))
-        case Keep():
+        case Filter():
             return ("keep", shape(relation.rows), _calls(relation.condition))
-        case Compute():
+        case Project():
             return ("compute", shape(relation.rows), *(_calls(part) for part in relation.expressions))
         case PerPerson():
             folds = tuple((a.fold.value, _calls(a.value), _calls(a.where)) for a in relation.aggregates)
@@ -205,7 +205,7 @@ def shape_of(plan):
     return tuple(
         (
             shape(query.rows),
-            query.is_cut,
+            query.needs_bounding,
             tuple(_calls(key.expression) for key in query.keys),
             tuple((m.kind, tuple(map(_calls, m.values)), _calls(m.where), m.q) for m in query.measures),
             query.sets,
@@ -254,7 +254,11 @@ def _summary(query, sets):
     values = ", ".join(f"[{'?' if key.values is None else len(key.values)}]" for key in query.keys)
     limits = query.limits
     cut = (
-        "" if not query.is_cut else " cut" if limits.groups is None else f" cut {limits.groups}x{limits.rows_per_group}"
+        ""
+        if not query.needs_bounding
+        else " cut"
+        if limits.groups is None
+        else f" cut {limits.groups}x{limits.rows_per_group}"
     )
     lines = []
     for grouping in sets:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from discreet.algebra.query import Kind
+from discreet.algebra.query import MeasureKind
 from discreet.core.loss import Loss
 from discreet.postprocessing.noisy_groups import ARROW, Noisy
 from discreet.results.answer import Answer, stored_form
@@ -30,7 +30,7 @@ def _noisy(query, grouping, rows):
     )
     measures = []
     for index, measure in enumerate(query.measures):
-        draws = 3 if measure.kind is Kind.QUANTILE else 1
+        draws = 3 if measure.kind is MeasureKind.QUANTILE else 1
         values = [[0 if draws == 3 or key not in by_key else by_key[key][index]] * draws for key in keys]
         measures.append(np.array(values, np.int64).reshape(len(keys), draws))
     return Noisy(arrays, tuple(measures))

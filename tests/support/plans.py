@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from discreet.algebra.grid_steps import Steps
-from discreet.algebra.query import Key, Kind, Limits, Measure, Query, quantile_of
+from discreet.algebra.grids import Grid
+from discreet.algebra.query import ContributionBounds, Key, Measure, MeasureKind, Query, quantile_of
 from discreet.algebra.relations import Scan
 from discreet.algebra.released_expressions import Apply, ColumnOf, Constant, Estimate, KeyOf, Over, Release
 from discreet.algebra.value_properties import ValueProperties
@@ -42,23 +42,23 @@ columns.b = { type = "boolean" }
 _TABLE = parse_catalog(CATALOG).tables["t"]
 ROWS = Scan(_TABLE, ValueProperties(type=Type.INTEGER, person=True), 1, frozenset(), 0)
 COLUMNS = {name: ROWS.field(at) for at, name in enumerate(_TABLE.columns)}
-STEPS = Steps(Fraction(1, 2), 0, 200)
-Y_STEPS = Steps(Fraction(1, 2), -100, 100)
+STEPS = Grid(Fraction(1, 2), 0, 200)
+Y_STEPS = Grid(Fraction(1, 2), -100, 100)
 DAY = date(2024, 1, 1).toordinal()
 
-COUNT = Measure(kind=Kind.ROWS)
-INTEGERS = Measure(kind=Kind.TOTAL, values=(COLUMNS["i"],), steps=(Steps(Fraction(1), -100, 100),), centres=(0,))
-SUM = Measure(kind=Kind.TOTAL, values=(COLUMNS["x"],), steps=(STEPS,), centres=(0,))
-TOTAL = Measure(kind=Kind.TOTAL, values=(COLUMNS["x"],), steps=(STEPS,), centres=(100,))
-SQUARES = Measure(kind=Kind.SQUARES, values=(COLUMNS["x"],), steps=(STEPS,), centres=(100,), coarser=2)
-Y_TOTAL = Measure(kind=Kind.TOTAL, values=(COLUMNS["y"],), steps=(Y_STEPS,), centres=(0,))
-Y_SQUARES = Measure(kind=Kind.SQUARES, values=(COLUMNS["y"],), steps=(Y_STEPS,), centres=(0,), coarser=1)
+COUNT = Measure(kind=MeasureKind.ROWS)
+INTEGERS = Measure(kind=MeasureKind.TOTAL, values=(COLUMNS["i"],), steps=(Grid(Fraction(1), -100, 100),), centres=(0,))
+SUM = Measure(kind=MeasureKind.TOTAL, values=(COLUMNS["x"],), steps=(STEPS,), centres=(0,))
+TOTAL = Measure(kind=MeasureKind.TOTAL, values=(COLUMNS["x"],), steps=(STEPS,), centres=(100,))
+SQUARES = Measure(kind=MeasureKind.SQUARES, values=(COLUMNS["x"],), steps=(STEPS,), centres=(100,), coarser=2)
+Y_TOTAL = Measure(kind=MeasureKind.TOTAL, values=(COLUMNS["y"],), steps=(Y_STEPS,), centres=(0,))
+Y_SQUARES = Measure(kind=MeasureKind.SQUARES, values=(COLUMNS["y"],), steps=(Y_STEPS,), centres=(0,), coarser=1)
 PRODUCTS = Measure(
-    kind=Kind.PRODUCTS, values=(COLUMNS["x"], COLUMNS["y"]), steps=(STEPS, Y_STEPS), centres=(100, 0), coarser=1
+    kind=MeasureKind.PRODUCTS, values=(COLUMNS["x"], COLUMNS["y"]), steps=(STEPS, Y_STEPS), centres=(100, 0), coarser=1
 )
-MEDIAN = Measure(kind=Kind.QUANTILE, values=(COLUMNS["x"],), steps=(STEPS,), q=Fraction(1, 2))
+MEDIAN = Measure(kind=MeasureKind.QUANTILE, values=(COLUMNS["x"],), steps=(STEPS,), q=Fraction(1, 2))
 MEDIAN_DAY = Measure(
-    kind=Kind.QUANTILE, values=(COLUMNS["d"],), steps=(Steps(Fraction(1), DAY, DAY + 365),), q=Fraction(1, 2)
+    kind=MeasureKind.QUANTILE, values=(COLUMNS["d"],), steps=(Grid(Fraction(1), DAY, DAY + 365),), q=Fraction(1, 2)
 )
 
 
@@ -69,13 +69,13 @@ def query(keys=(), measures=(COUNT,), sets=None, rows=1):
         rows=ROWS,
         keys=made,
         measures=tuple(measures),
-        limits=Limits(rows=rows),
+        limits=ContributionBounds(rows=rows),
         sets=sets or (tuple(range(len(made))),),
     )
 
 
 def mechanisms(measure, epsilon, *, gaussian=False):
-    if measure.kind is Kind.QUANTILE:
+    if measure.kind is MeasureKind.QUANTILE:
         middle, *ends = (quantile_of(measure, epsilon=Fraction(epsilon) / part) for part in (2, 4, 4))
         far = Fraction(ends[0].error(1 - (1 - QUANTILE_LEVEL) / 2))
         shifted = [

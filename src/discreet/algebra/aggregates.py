@@ -8,8 +8,8 @@ from enum import Enum
 from fractions import Fraction
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.grid_steps import Steps
-from discreet.algebra.value_properties import AS_READ, Bounds, Reach, ValueProperties
+from discreet.algebra.grids import Grid
+from discreet.algebra.value_properties import AS_READ, Bounds, Magnitudes, ValueProperties
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
 
@@ -52,7 +52,7 @@ class Aggregate:
     fold: Fold
     value: Expression | None
     where: Expression | None = None
-    steps: Steps | None = None
+    steps: Grid | None = None
 
     def __post_init__(self) -> None:
         kind = None if self.value is None else self.value.properties.type
@@ -83,19 +83,19 @@ class Aggregate:
         value = self.value
         assert value is not None  # noqa: S101  checked on construction
         if self.fold in (Fold.LEAST, Fold.LARGEST):
-            return replace(value.properties, nullable=True, person=False, numbering=False, origin=None)
+            return replace(value.properties, nullable=True, person=False, unique_per_person=False, origin=None)
         if self.fold in (Fold.ANY, Fold.EVERY):
             return ValueProperties(type=Type.BOOLEAN, nullable=True)
         low, high = self._ends(value.properties)
         if self.fold is Fold.AVERAGE:
             low, high = _as_doubles(low, high)
-            return ValueProperties(type=Type.REAL, low=low, high=high, reach=_wider(value.properties.reach))
+            return ValueProperties(type=Type.REAL, low=low, high=high, magnitudes=_wider(value.properties.magnitudes))
         kind = value.properties.type
         low, high = _summed(low, high, most)
         if kind is Type.REAL:
             low, high = _as_doubles(low, high)
         return ValueProperties(
-            type=kind, low=low, high=high, reach=_wider(value.properties.reach) if kind is Type.REAL else None
+            type=kind, low=low, high=high, magnitudes=_wider(value.properties.magnitudes) if kind is Type.REAL else None
         )
 
     def _ends(self, properties: ValueProperties) -> Bounds:
@@ -106,10 +106,10 @@ class Aggregate:
         )
 
 
-def _wider(reach: Reach | None) -> Reach:
+def _wider(magnitudes: Magnitudes | None) -> Magnitudes:
     """Sums of up to 2**40 rows, and quotients of these."""
-    known = reach or AS_READ
-    return Reach(known.large + 40, known.fine + 100)
+    known = magnitudes or AS_READ
+    return Magnitudes(known.large + 40, known.fine + 100)
 
 
 def _as_doubles(low: Fraction | None, high: Fraction | None) -> Bounds:
@@ -216,10 +216,12 @@ class Window:
             return replace(
                 self.value.properties,
                 nullable=True,
-                numbering=False,
+                unique_per_person=False,
                 origin=None,
                 person=self.value.properties.person and owned,
             )
         high = Fraction(self.offset if self.operation is RowFunction.NTILE else most)
-        numbering = self.operation is RowFunction.ROW_NUMBER and owned and not self.partition
-        return ValueProperties(type=Type.INTEGER, low=Fraction(1), high=high, nullable=False, numbering=numbering)
+        unique_per_person = self.operation is RowFunction.ROW_NUMBER and owned and not self.partition
+        return ValueProperties(
+            type=Type.INTEGER, low=Fraction(1), high=high, nullable=False, unique_per_person=unique_per_person
+        )

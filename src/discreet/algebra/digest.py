@@ -14,9 +14,9 @@ from typing import TypeAlias
 
 from discreet.algebra.aggregates import Aggregate, Frame, Order, RowFunction, Window
 from discreet.algebra.expressions import Call, Expression, Field, Literal
-from discreet.algebra.grid_steps import Steps
-from discreet.algebra.query import Key, Limits, Measure, Query
-from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
+from discreet.algebra.grids import Grid
+from discreet.algebra.query import ContributionBounds, Key, Measure, Query
+from discreet.algebra.relations import Filter, Join, Mark, PerPerson, Project, Relation, Scan, UnionAll, Windowed
 from discreet.algebra.value_properties import Value
 from discreet.catalog import Column, Table
 
@@ -53,9 +53,9 @@ def relation_tree(relation: Relation) -> Json:
     match relation:
         case Scan():
             return ["scan", _table(relation.table), relation.most, [*sorted(relation.unique)]]
-        case Keep():
+        case Filter():
             return ["keep", relation_tree(relation.rows), expression_tree(relation.condition)]
-        case Compute():
+        case Project():
             return ["compute", relation_tree(relation.rows), [expression_tree(part) for part in relation.expressions]]
         case Join():
             sides = [relation_tree(relation.left), relation_tree(relation.right)]
@@ -73,7 +73,7 @@ def relation_tree(relation: Relation) -> Json:
             ]
         case Windowed():
             return ["windowed", relation_tree(relation.rows), [_window(window) for window in relation.windows]]
-        case Stack():
+        case UnionAll():
             return ["stack", [relation_tree(part) for part in relation.parts]]
 
 
@@ -133,11 +133,11 @@ def _measure(measure: Measure) -> Json:
     }
 
 
-def _steps(steps: Steps) -> Json:
+def _steps(steps: Grid) -> Json:
     return [str(steps.step), steps.low, steps.high]
 
 
-def _limits(limits: Limits) -> Json:
+def _limits(limits: ContributionBounds) -> Json:
     return [limits.rows, limits.groups, limits.rows_per_group]
 
 

@@ -77,8 +77,8 @@ Expression: TypeAlias = Field | Literal | Call
 def call(name: str, *args: Expression) -> Expression:
     """The function's call; brought back into range where magnitudes have grown too far for the doubles."""
     made = Call(function(name), args)
-    reach = made.properties.reach
-    if reach is not None and (reach.large > FURTHEST or reach.fine > FURTHEST):
+    magnitudes = made.properties.magnitudes
+    if magnitudes is not None and (magnitudes.large > FURTHEST or magnitudes.fine > FURTHEST):
         return Call(function("within"), (made,))
     return made
 
@@ -157,7 +157,7 @@ def _literal_properties(kind: Type, value: Value | None) -> ValueProperties:
         values=(value,),
         nullable=value is None,
         longest=len(value) if isinstance(value, str) else 0 if kind is Type.TEXT else None,
-        reach=AS_READ if kind is Type.REAL else None,
+        magnitudes=AS_READ if kind is Type.REAL else None,
     )
 
 

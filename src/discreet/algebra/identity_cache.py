@@ -13,7 +13,7 @@ _MOST = 512
 """As many as texts whose meaning is remembered."""
 
 
-class Remembering(Generic[Thing, Outcome]):
+class IdentityCache(Generic[Thing, Outcome]):
     """A function of the last few objects that it was called with, each known by itself: none of them is ever changed."""
 
     def __init__(self, work: Callable[[Thing], Outcome]) -> None:

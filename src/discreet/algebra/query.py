@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.algebra.aggregates import check_distinct
 from discreet.algebra.expressions import Expression
-from discreet.algebra.grid_steps import Steps
+from discreet.algebra.grids import Grid
 from discreet.algebra.relation_checks import check_reads
 from discreet.algebra.relations import Relation
 from discreet.algebra.value_properties import Value
@@ -29,7 +29,7 @@ class Key:
     values: tuple[Value | None, ...] | None
 
 
-class Kind(Enum):
+class MeasureKind(Enum):
     """What the engine is asked for: exact integers for each group."""
 
     ROWS = "rows"
@@ -59,10 +59,10 @@ class Measure:
     divided by 2**`coarser` and rounded. QUANTILE counts rows at each candidate. DISTINCT counts combinations of `values` that have no NULL.
     """
 
-    kind: Kind
+    kind: MeasureKind
     values: tuple[Expression, ...] = ()
     where: Expression | None = None
-    steps: tuple[Steps, ...] = ()
+    steps: tuple[Grid, ...] = ()
     centres: tuple[int, ...] = ()
     coarser: int = 0
     q: Fraction | None = None
@@ -75,12 +75,12 @@ class Measure:
     @property
     def ends(self) -> tuple[int, int]:
         """The least and the most that one row can add."""
-        if self.kind is Kind.TOTAL:
+        if self.kind is MeasureKind.TOTAL:
             return self.steps[0].low - self.centres[0], self.steps[0].high - self.centres[0]
-        if self.kind in (Kind.SQUARES, Kind.PRODUCTS):
+        if self.kind in (MeasureKind.SQUARES, MeasureKind.PRODUCTS):
             (a, b), (c, d) = (self._about(0), self._about(len(self.steps) - 1))
-            corners = [a * c, b * d] if self.kind is Kind.SQUARES else [a * c, a * d, b * c, b * d]
-            low = 0 if self.kind is Kind.SQUARES else min(corners)
+            corners = [a * c, b * d] if self.kind is MeasureKind.SQUARES else [a * c, a * d, b * c, b * d]
+            low = 0 if self.kind is MeasureKind.SQUARES else min(corners)
             return self.coarsened(low), self.coarsened(max(*corners, 0))
         return 0, 1
 
@@ -106,7 +106,7 @@ class Measure:
     @property
     def is_distinct(self) -> bool:
         """Whether people or values are told apart."""
-        return self.kind in (Kind.DISTINCT, Kind.PEOPLE)
+        return self.kind in (MeasureKind.DISTINCT, MeasureKind.PEOPLE)
 
     @property
     def is_one_signed(self) -> bool:
@@ -115,7 +115,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ContributionBounds:
     """What of one person counts: at most `rows` rows; or, where groups are limited, `groups` groups of `rows_per_group` rows."""
 
     rows: int
@@ -146,7 +146,7 @@ class Query:
     rows: Relation
     keys: tuple[Key, ...]
     measures: tuple[Measure, ...]
-    limits: Limits
+    limits: ContributionBounds
     sets: tuple[tuple[int, ...], ...] = ((),)
     choose: Choose | None = None
 
@@ -160,7 +160,7 @@ class Query:
         )
 
     @property
-    def is_cut(self) -> bool:
+    def needs_bounding(self) -> bool:
         """Whether a person's rows must be cut at the release: the relation itself allows more than the limits, or groups are limited."""
         return self.rows.shape.most_rows > self.limits.rows or self.limits.groups is not None
 
@@ -169,19 +169,19 @@ class Query:
         """Whether rows whose keys are not declared are dropped before anything else: always, unless the only groups are by all keys,
         where they would be dropped with their groups.
         """
-        return self.is_cut or any(len(keys) < len(self.keys) for keys in self.sets)
+        return self.needs_bounding or any(len(keys) < len(self.keys) for keys in self.sets)
 
-    def counts_everybody(self, measure: Measure) -> bool:
+    def counts_all_people(self, measure: Measure) -> bool:
         """Whether a measure is the number of all people and of nothing less: each has one row, none of which is filtered or cut; nor
         dropped, as those with an undeclared key are, in the grand total of a ROLLUP too.
         """
-        counts = measure.kind in (Kind.ROWS, Kind.PEOPLE) and measure.where is None
-        return counts and self.rows.shape.each_once and not self.keys and not self.is_cut
+        counts = measure.kind in (MeasureKind.ROWS, MeasureKind.PEOPLE) and measure.where is None
+        return counts and self.rows.shape.each_once and not self.keys and not self.needs_bounding
 
     @property
-    def is_everybody(self) -> bool:
+    def is_public_size(self) -> bool:
         """Whether nothing but the number of all people is asked, which is known without reading a row."""
-        return bool(self.measures) and all(map(self.counts_everybody, self.measures))
+        return bool(self.measures) and all(map(self.counts_all_people, self.measures))
 
     def groups_in(self, keys: tuple[int, ...]) -> int | None:
         """How many groups appear, where that is public."""

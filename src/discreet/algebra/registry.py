@@ -137,7 +137,7 @@ def function(name: str) -> Function:
     return _REGISTRY[name]
 
 
-def every_function() -> Iterator[Function]:
+def all_functions() -> Iterator[Function]:
     """All records, by name."""
     return iter(sorted(_REGISTRY.values(), key=lambda record: record.name))
 

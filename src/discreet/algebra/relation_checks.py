@@ -56,7 +56,9 @@ def joined_columns(relation: Relation, *, outer: bool, meets_people: bool, meets
     """
     columns = []
     for at, column in enumerate(relation.columns):
-        properties = replace(column.properties, numbering=column.properties.numbering and meets_one and not outer)
+        properties = replace(
+            column.properties, unique_per_person=column.properties.unique_per_person and meets_one and not outer
+        )
         if relation.is_public and meets_people:
             properties = replace(properties, origin=Origin(relation, relation.field(at), outer=False))
         if outer:
@@ -76,7 +78,7 @@ def is_unique(relation: Relation, key: Expression) -> bool:
     return isinstance(key, Field) and relation.columns[key.at].unique
 
 
-def most_by_number(condition: Expression) -> int | None:
+def row_number_bound(condition: Expression) -> int | None:
     """The n of a condition `number = n`, `number <= n` or `number < n` on a column that numbers a person's rows."""
     if not isinstance(condition, Call) or condition.function.name not in ("eq", "le", "lt", "ge", "gt"):
         return None
@@ -85,7 +87,7 @@ def most_by_number(condition: Expression) -> int | None:
         left, right, name = right, left, {"ge": "le", "gt": "lt"}.get(name, "eq" if name == "eq" else "")
     if (
         not isinstance(left, Field)
-        or not left.properties.numbering
+        or not left.properties.unique_per_person
         or not isinstance(right, Literal)
         or right.value is None
     ):

@@ -91,7 +91,7 @@ def hull(several: Sequence[ValueProperties]) -> ValueProperties:
         [properties.high for properties in bounded] or [None],
     )
     lengths = [properties.longest for properties in several if properties.longest is not None]
-    reaches = [properties.reach for properties in several if properties.reach is not None]
+    reaches = [properties.magnitudes for properties in several if properties.magnitudes is not None]
     values = None
     if any(properties.values is not None for properties in several):
         known = [every_value(properties) for properties in several]
@@ -104,7 +104,7 @@ def hull(several: Sequence[ValueProperties]) -> ValueProperties:
         values=values,
         nullable=any(properties.nullable for properties in several),
         longest=max(lengths) if lengths else None,
-        reach=replace(reaches[0], large=max(r.large for r in reaches), fine=max(r.fine for r in reaches))
+        magnitudes=replace(reaches[0], large=max(r.large for r in reaches), fine=max(r.fine for r in reaches))
         if reaches
         else None,
         person=all(properties.person for properties in several),
@@ -129,7 +129,7 @@ def declared_column(column: Declared, table: Table, *, unique: bool) -> Column:
         values=None if values is None else (*values, *([None] if column.nullable and None not in values else [])),
         nullable=not person,
         longest=column.max_length if column.type is Type.TEXT else None,
-        reach=AS_READ if column.type is Type.REAL else None,
+        magnitudes=AS_READ if column.type is Type.REAL else None,
         person=person,
     )
     listed = every_value(properties) if column.nullable and properties.values is None else None

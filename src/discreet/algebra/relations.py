@@ -22,8 +22,8 @@ from discreet.algebra.relation_checks import (
     check_same_people,
     is_unique,
     joined_columns,
-    most_by_number,
     out_of_place,
+    row_number_bound,
 )
 from discreet.algebra.relation_shape import Column, Shape, declared_column, hull
 from discreet.algebra.value_properties import ValueProperties
@@ -81,7 +81,7 @@ class Scan(_Relation):
 
 
 @dataclass(frozen=True, slots=True)
-class Keep(_Relation):
+class Filter(_Relation):
     """The rows for which a condition is true."""
 
     rows: Relation
@@ -92,13 +92,13 @@ class Keep(_Relation):
         if self.condition.properties.type is not Type.BOOLEAN:
             raise NotAllowed("A condition must be a BOOLEAN.", next_step="Write a comparison, for example x > 0.")
         inner = self.rows.shape
-        numbered = [n for n in map(most_by_number, conjuncts(self.condition)) if n is not None]
+        numbered = [n for n in map(row_number_bound, conjuncts(self.condition)) if n is not None]
         most = min([inner.most_rows, *numbered])
         self._set(replace(inner, most_rows=most, each_once=False), self.rows)
 
 
 @dataclass(frozen=True, slots=True)
-class Compute(_Relation):
+class Project(_Relation):
     """New columns from those of each row."""
 
     rows: Relation
@@ -112,7 +112,7 @@ class Compute(_Relation):
         return self.rows.columns[expression.at] if isinstance(expression, Field) else Column(expression.properties)
 
 
-class How(Enum):
+class JoinKind(Enum):
     """How two relations are joined."""
 
     INNER = "inner"
@@ -132,7 +132,7 @@ class Join(_Relation):
 
     left: Relation
     right: Relation
-    how: How
+    how: JoinKind
     keys: tuple[tuple[Expression, Expression], ...]
     on: Expression | None
     fan_out: int = 1
@@ -140,7 +140,7 @@ class Join(_Relation):
     def __post_init__(self) -> None:
         a, b = self.left.shape, self.right.shape
         check_keys(self.left, self.right, self.keys)
-        left_outer, right_outer = self.how is How.FULL, self.how is not How.INNER
+        left_outer, right_outer = self.how is JoinKind.FULL, self.how is not JoinKind.INNER
         single = b.most_rows == 1 or _is_grouped_by(self.right, [key for _, key in self.keys])
         meets_one = (single if b.person is not None else self.fan_out == 1) and a.person is not None
         meets_one_left = a.person is not None and a.most_rows == 1 and b.person is not None
@@ -164,16 +164,16 @@ class Join(_Relation):
         ours, theirs = a.most_rows, b.most_rows
         most, met_by_left, met_by_right = ours * theirs, theirs, ours
         if self.is_unique_right or (
-            self.how is not How.FULL and _is_grouped_by(self.right, [key for _, key in self.keys])
+            self.how is not JoinKind.FULL and _is_grouped_by(self.right, [key for _, key in self.keys])
         ):
             most, met_by_left = ours, 1
         elif self.is_unique_left:
             most, met_by_right = theirs, 1
-        elif self.how is How.FULL:
+        elif self.how is JoinKind.FULL:
             most = max(most, ours + theirs)
         copies = min(most, max(a.copies * met_by_left, b.copies * met_by_right))
-        each_once = self.how is How.LEFT and a.each_once and theirs == 1
-        ids = (*a.ids, *b.ids, Type.INTEGER) if self.how is How.FULL else (*a.ids, *b.ids)
+        each_once = self.how is JoinKind.LEFT and a.each_once and theirs == 1
+        ids = (*a.ids, *b.ids, Type.INTEGER) if self.how is JoinKind.FULL else (*a.ids, *b.ids)
         return Shape(
             columns=columns, person=a.person, ids=ids, most_rows=most, fan_out=a.fan_out * b.fan_out,
             copies=max(a.copies, b.copies, copies), each_once=each_once, row_people=a.row_people,
@@ -182,18 +182,18 @@ class Join(_Relation):
     @property
     def is_unique_right(self) -> bool:
         """Whether a key of the right side stands once in a person's rows, so that a row meets at most one."""
-        return self.how is not How.FULL and any(is_unique(self.right, key) for _, key in self.keys)
+        return self.how is not JoinKind.FULL and any(is_unique(self.right, key) for _, key in self.keys)
 
     @property
     def is_unique_left(self) -> bool:
         return (
-            self.how is How.INNER
+            self.how is JoinKind.INNER
             and not self.is_unique_right
             and any(is_unique(self.left, key) for key, _ in self.keys)
         )
 
     def _of_public(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
-        if self.how is How.FULL:
+        if self.how is JoinKind.FULL:
             raise NotAllowed(
                 "FULL JOIN of public tables is not supported.", next_step="Use LEFT JOIN, or UNION ALL of two queries."
             )
@@ -201,7 +201,7 @@ class Join(_Relation):
         return Shape(columns=columns, person=None, ids=(*a.ids, *b.ids), most_rows=0, size=size)
 
     def _with_public(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
-        if self.how is How.FULL or (self.how is How.LEFT and a.person is None):
+        if self.how is JoinKind.FULL or (self.how is JoinKind.LEFT and a.person is None):
             raise NotAllowed(
                 "This join would keep public rows that belong to no person.",
                 next_step="Use a LEFT JOIN that starts from the protected table.",
@@ -211,7 +211,7 @@ class Join(_Relation):
         owned = a if a.person is not None else b
         return Shape(
             columns=columns, person=owned.person, ids=(*a.ids, *b.ids), most_rows=owned.most_rows * self.fan_out, fan_out=owned.fan_out * self.fan_out, copies=owned.copies * self.fan_out,
-            each_once=owned.each_once and self.how is How.LEFT and self.fan_out == 1, row_people=owned.row_people,
+            each_once=owned.each_once and self.how is JoinKind.LEFT and self.fan_out == 1, row_people=owned.row_people,
         )  # fmt: skip
 
 
@@ -272,7 +272,7 @@ class PerPerson(_Relation):
         check_distinct(sum(aggregate.fold is Fold.DISTINCT for aggregate in self.aggregates))
         check_reads(self.rows, *self.keys, *(part for aggregate in self.aggregates for part in aggregate.parts))
         owner = () if inner.person is None else (Column(replace(inner.person, person=True, nullable=False)),)
-        keys = tuple(Column(replace(key.properties, numbering=False)) for key in self.keys)
+        keys = tuple(Column(replace(key.properties, unique_per_person=False)) for key in self.keys)
         grouped = bool(self.keys) or inner.person is not None
         most = inner.most_rows if inner.person is not None else inner.size
         values = tuple(Column(aggregate.properties(most, grouped=grouped)) for aggregate in self.aggregates)
@@ -305,7 +305,7 @@ class Windowed(_Relation):
 
 
 @dataclass(frozen=True, slots=True)
-class Stack(_Relation):
+class UnionAll(_Relation):
     """All rows of all parts."""
 
     parts: tuple[Relation, ...]
@@ -347,4 +347,4 @@ def _is_grouped_by(relation: Relation, keys: Sequence[Expression]) -> bool:
     )
 
 
-Relation: TypeAlias = Scan | Keep | Compute | Join | Mark | PerPerson | Windowed | Stack
+Relation: TypeAlias = Scan | Filter | Project | Join | Mark | PerPerson | Windowed | UnionAll

@@ -27,5 +27,5 @@ def _owner(table: Table, unit: PrivacyUnit, catalog: Catalog) -> ValueProperties
     declared = last.columns[unit.column]
     return ValueProperties(
         type=declared.type, nullable=False, person=True, longest=declared.max_length if declared.type is Type.TEXT else None,
-        reach=AS_READ if declared.type is Type.REAL else None,
+        magnitudes=AS_READ if declared.type is Type.REAL else None,
     )  # fmt: skip

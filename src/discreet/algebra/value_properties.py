@@ -27,16 +27,16 @@ _END_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class Magnitudes:
     """Where the magnitudes of a real lie: 0, or from 2**-fine to 2**large. Kept so that arithmetic never leaves the doubles."""
 
     large: int
     fine: int
 
 
-AS_READ = Reach(100, 100)
+AS_READ = Magnitudes(100, 100)
 """Reals of a snapshot: larger ones are NULL, smaller ones 0."""
-WHOLE = Reach(63, 0)
+WHOLE = Magnitudes(63, 0)
 FURTHEST = 500
 """Beyond this an expression is brought back to `AS_READ`."""
 
@@ -68,16 +68,16 @@ class ValueProperties:
     values: tuple[Value | None, ...] | None = None
     nullable: bool = True
     longest: int | None = None
-    reach: Reach | None = None
+    magnitudes: Magnitudes | None = None
     person: bool = False
-    numbering: bool = False
+    unique_per_person: bool = False
     origin: Origin | None = None
 
     def __post_init__(self) -> None:
         if self.type is Type.TEXT and self.longest is None:
             message = "a text needs a longest length"
             raise ValueError(message)
-        if self.type is Type.REAL and self.reach is None:
+        if self.type is Type.REAL and self.magnitudes is None:
             message = "a real needs a reach"
             raise ValueError(message)
 
@@ -86,7 +86,7 @@ class ValueProperties:
         return self.low, self.high
 
 
-def outwards(bounds: Bounds) -> Bounds:
+def round_outwards(bounds: Bounds) -> Bounds:
     """Ends rounded away from each other to 64 bits, and dropped where they are absurd: nested products stay small."""
     low, high = bounds
     return (None if low is None else _rounded(low, math.floor)), (None if high is None else _rounded(high, math.ceil))

@@ -24,7 +24,7 @@ from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
 from discreet.pipeline.pipeline import READ_SLOTS, Resources
 from discreet.planning.effort import LOOKS, seconds_of_tables
-from discreet.sql.coded_rows import CodedColumn, PeoplesRows
+from discreet.sql.coded_rows import CodedColumn, CodedSource
 
 _LEAST_TIME, _TIMES_EXPECTED = 60.0, 4
 """A run that is not made at one go after so many seconds, or so many times what it is expected to take, stops: others wait for its place."""
@@ -38,7 +38,7 @@ def time_for(seconds: float) -> float:
     return max(_LEAST_TIME, _TIMES_EXPECTED * seconds)
 
 
-def domain_of(rows: PeoplesRows, neighbours: Neighbours) -> Domain:
+def domain_of(rows: CodedSource, neighbours: Neighbours) -> Domain:
     """What is public about rows that are counted in tables."""
     return Domain(tuple(map(_column, rows.columns)), rows.query.limits.rows, neighbours)
 
@@ -59,7 +59,7 @@ def source_in(label: str) -> str:
     return label.partition(_OF)[2]
 
 
-def digest_of_rows(rows: PeoplesRows, domain: Domain, version: int) -> str:
+def digest_of_rows(rows: CodedSource, domain: Domain, version: int) -> str:
     """What makes two tables be of the same rows: relation, bounding, codes and data version. A row that has no code in any column counts in none of
     its tables, so other columns are other rows.
     """
@@ -83,7 +83,7 @@ class Invariant:
     """Exact sums over the one column of rows that the owner has named. Nothing of it is chosen by whoever asks."""
 
     asked: Mapping[str, object]
-    rows: PeoplesRows
+    rows: CodedSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class TableRun:
     `purpose` says in JSON what the looks are for: it is part of what makes two runs the same, and is stored with the transcript.
     """
 
-    rows: PeoplesRows
+    rows: CodedSource
     domain: Domain
     budget: AdaptiveBudget
     purpose: Mapping[str, Any]
@@ -229,7 +229,7 @@ class Underway:
 class Basis:
     """What every run begins with: whose rows, what is public about them, and what may be spent."""
 
-    rows: PeoplesRows
+    rows: CodedSource
     domain: Domain
     budget: AdaptiveBudget
     version: int
@@ -242,13 +242,13 @@ class Basis:
         """What its tables have in common with all others of the same rows."""
         return digest_of_rows(self.rows, self.domain, self.version)
 
-    def led_by(self, column: str) -> Basis:
+    def with_first(self, column: str) -> Basis:
         """The same with one column before the others.
 
         Args:
             column: Its name.
         """
-        rows = self.rows.led_by(column)
+        rows = self.rows.with_first(column)
         return replace(self, rows=rows, domain=domain_of(rows, self.domain.neighbours))
 
     def run(

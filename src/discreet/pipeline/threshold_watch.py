@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.algebra.digest import FORMAT, Json, canonical, digest, query_tree
-from discreet.algebra.query import Kind, Measure, Query
+from discreet.algebra.query import Measure, MeasureKind, Query
 from discreet.algebra.released_expressions import Estimate, Release
 from discreet.core.exact import Number, exact, read_count
 from discreet.core.loss import Neighbours
@@ -31,7 +31,7 @@ from discreet.postprocessing.plan import Plan
 from discreet.results.models import Look, WatchFacts
 from discreet.results.watch_base import WatchFace
 
-_COUNTED = (Kind.ROWS, Kind.PRESENT, Kind.PEOPLE, Kind.TOTAL)
+_COUNTED = (MeasureKind.ROWS, MeasureKind.PRESENT, MeasureKind.PEOPLE, MeasureKind.TOTAL)
 _FURTHEST = 2**126
 _LONGEST_LABEL = 20_000
 _ENDED = {
@@ -114,7 +114,7 @@ def watchable(plan: Plan, *, threshold: Number, neighbours: Neighbours, run: int
     price = plan.releases[0]
     if not isinstance(price, Laplace):
         raise NotAllowed("A watch has a mechanism of its own.", next_step="Leave mechanism out of OPTIONS.")
-    unit = measure.steps[0].step if measure.kind is Kind.TOTAL else Fraction(1)
+    unit = measure.steps[0].step if measure.kind is MeasureKind.TOTAL else Fraction(1)
     least = math.ceil(
         exact(threshold) / unit
     )  # exact: whole steps reach a threshold where they reach the next whole step

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from discreet.algebra.expressions import Call, Expression, Field
-from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
+from discreet.algebra.relations import Filter, Join, Mark, PerPerson, Project, Relation, Scan, UnionAll, Windowed
 from discreet.catalog import Type
 from discreet.engines import is_heavy, mentions
 
@@ -59,10 +59,10 @@ def _of_columns(relation: Relation) -> list[float]:
     if relation.is_public:
         return [0.0] * width
     match relation:
-        case Compute():
+        case Project():
             below = _of_columns(relation.rows)
             return [_written_out(expression, below) for expression in relation.expressions]
-        case Keep() | Mark() | Windowed():
+        case Filter() | Mark() | Windowed():
             below = _of_columns(relation.rows)
             return below + [0.0] * (width - len(below))
         case Join():
@@ -71,7 +71,7 @@ def _of_columns(relation: Relation) -> list[float]:
             below = _of_columns(relation.rows)
             keys = [0.0, *(_written_out(key, below) for key in relation.keys)]
             return keys + [0.0] * (width - len(keys))
-        case Stack():
+        case UnionAll():
             return [max(several) for several in zip(*map(_of_columns, relation.parts), strict=True)]
     return [0.0] * width
 
@@ -83,7 +83,7 @@ def rows_tried(relation: Relation) -> int:
             return relation.table.rows_kept
         case Join():
             below = [relation.left, relation.right]
-        case Stack():
+        case UnionAll():
             below = [*relation.parts]
         case _:
             below = [relation.rows]

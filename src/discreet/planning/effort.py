@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from discreet.algebra.aggregates import Aggregate, Fold
 from discreet.algebra.expressions import Call, Expression
-from discreet.algebra.identity_cache import Remembering
-from discreet.algebra.query import Kind, Measure, Query
-from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
+from discreet.algebra.identity_cache import IdentityCache
+from discreet.algebra.query import Measure, MeasureKind, Query
+from discreet.algebra.relations import Filter, Join, Mark, PerPerson, Project, Relation, Scan, UnionAll, Windowed
 from discreet.catalog import Type
 from discreet.planning.pricing import SELECTED_GROUPS
 from discreet.planning.worst_case_cost import of_one_person
@@ -53,7 +53,7 @@ def seconds_of(plan: Plan) -> float:
 def seconds_of_tables(query: Query, *, looks: int, computing: float) -> float:
     """The same of a run over tables of these rows: they are coded once, and counted for each look; `computing` are the seconds between looks."""
     rows, reading = _relation(query.rows)
-    coded = reading + rows * (_PERSONAL if query.is_cut else 0) + rows * _GROUPED * len(query.keys)
+    coded = reading + rows * (_PERSONAL if query.needs_bounding else 0) + rows * _GROUPED * len(query.keys)
     looking = looks * (_STATEMENT + rows * _GROUPED)
     return (SAFETY * (_CHARGE + coded + looking + computing * 1e9) + of_one_person(query)) / 1e9
 
@@ -76,13 +76,13 @@ def _nanoseconds(query: Query) -> float:
     return SAFETY * _query(query) + of_one_person(query)
 
 
-_nanoseconds_of = Remembering(_nanoseconds)
+_nanoseconds_of = IdentityCache(_nanoseconds)
 
 
 def _query(query: Query) -> float:
     rows, reading = _relation(query.rows)
     reading += rows * sum(_calls(key.expression) for key in query.keys)
-    if query.is_cut:
+    if query.needs_bounding:
         reading += _OPERATOR + rows * _PERSONAL
     return sum(_grouping(query, keys, rows, reading) for keys in query.sets)
 
@@ -97,7 +97,7 @@ def _grouping(query: Query, keys: tuple[int, ...], rows: float, reading: float) 
         nanoseconds += rows * (_GROUPED + sum(map(_calls, measure.parts)))
         if measure.is_distinct:
             nanoseconds += rows * _PERSONAL
-        if measure.kind is Kind.QUANTILE:
+        if measure.kind is MeasureKind.QUANTILE:
             nanoseconds += _STATEMENT + reading + rows * _GROUPED + _histogram(measure, rows, cells)
         nanoseconds += cells * _DRAW
     return nanoseconds
@@ -122,10 +122,10 @@ def _relation(relation: Relation) -> tuple[float, float]:
         case Scan():
             rows = float(relation.table.rows_about)
             return rows, rows * _ROW
-        case Keep():
+        case Filter():
             rows, before = _relation(relation.rows)
             return rows, before + rows * _calls(relation.condition)
-        case Compute():
+        case Project():
             rows, before = _relation(relation.rows)
             return rows, before + rows * sum(map(_calls, relation.expressions))
         case PerPerson():
@@ -136,7 +136,7 @@ def _relation(relation: Relation) -> tuple[float, float]:
         case Windowed():
             rows, before = _relation(relation.rows)
             return rows, before + (_OPERATOR + rows * _PERSONAL) * len(relation.windows)
-        case Stack():
+        case UnionAll():
             parts = [_relation(part) for part in relation.parts]
             return sum(rows for rows, _ in parts), sum(before for _, before in parts)
         case Join():

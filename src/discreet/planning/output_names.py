@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from discreet.algebra.expressions import Call, Expression, Field, fields_of
-from discreet.algebra.query import Kind, Measure
-from discreet.algebra.relations import Compute, Join, PerPerson, Relation, Scan, Stack
+from discreet.algebra.query import Measure, MeasureKind
+from discreet.algebra.relations import Join, PerPerson, Project, Relation, Scan, UnionAll
 from discreet.algebra.released_expressions import KeyOf, Release, tables_in
 from discreet.postprocessing.plan import Plan
 
 _WORDS = {
-    Kind.ROWS: "rows",
-    Kind.PRESENT: "values of",
-    Kind.PEOPLE: "people",
-    Kind.DISTINCT: "distinct values of",
-    Kind.TOTAL: "total of",
-    Kind.SQUARES: "squares of",
-    Kind.PRODUCTS: "products of",
-    Kind.QUANTILE: "quantile of",
+    MeasureKind.ROWS: "rows",
+    MeasureKind.PRESENT: "values of",
+    MeasureKind.PEOPLE: "people",
+    MeasureKind.DISTINCT: "distinct values of",
+    MeasureKind.TOTAL: "total of",
+    MeasureKind.SQUARES: "squares of",
+    MeasureKind.PRODUCTS: "products of",
+    MeasureKind.QUANTILE: "quantile of",
 }
 
 
@@ -63,12 +63,12 @@ def _column(rows: Relation, at: int) -> str | None:
     match rows:
         case Scan():
             return list(rows.table.columns)[at]
-        case Compute():
+        case Project():
             return _plain(rows.expressions[at], rows.rows)
         case Join():
             width = len(rows.left.columns)
             return _column(rows.left, at) if at < width else _column(rows.right, at - width)
-        case Stack():
+        case UnionAll():
             return _column(rows.parts[0], at)
         case PerPerson():
             key = at - (0 if rows.is_public else 1)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from discreet.algebra.query import MOST_GROUPS, Kind, Measure, Query, quantile_of
+from discreet.algebra.query import MOST_GROUPS, Measure, MeasureKind, Query, quantile_of
 from discreet.core.exact import root_above
 from discreet.core.loss import Neighbours
 from discreet.errors import NeedsDelta, NotAllowed, TooLarge
@@ -72,7 +72,7 @@ def plan_mechanisms(
 
 def _shares(query: Query) -> int:
     """How many things are paid for in one grouping: measures, and a choice for each winner in place of what they compete by."""
-    measures = [index for index, measure in enumerate(query.measures) if not query.counts_everybody(measure)]
+    measures = [index for index, measure in enumerate(query.measures) if not query.counts_all_people(measure)]
     if query.choose is None:
         return len(measures)
     return len([index for index in measures if index != query.choose.measure]) + query.choose.count
@@ -106,7 +106,7 @@ def groups_per_person(query: Query, keys: tuple[int, ...]) -> int:
 def norms(query: Query, measure: Measure, keys: tuple[int, ...], neighbours: Neighbours) -> Norms:
     """How far one person moves a measure (ALGEBRA, "Sensitivity"): by counting rows, groups and what a row can add."""
     limits, largest = query.limits, measure.largest
-    if measure.kind is Kind.PEOPLE:
+    if measure.kind is MeasureKind.PEOPLE:
         groups = groups_per_person(query, keys)
         alone = Norms(groups, groups)
     elif limits.groups is not None and limits.rows_per_group is not None and len(keys) == len(query.keys):
@@ -126,7 +126,7 @@ def _replaced(query: Query, measure: Measure, keys: tuple[int, ...], alone: Norm
     """
     if not keys:
         low, high = measure.ends
-        rows = 1 if measure.kind is Kind.PEOPLE else query.limits.rows
+        rows = 1 if measure.kind is MeasureKind.PEOPLE else query.limits.rows
         width = rows * (max(high, 0) - min(low, 0))
         return Norms(max(width, 1), max(width, 1) ** 2)
     factor = 2 if measure.is_one_signed else 4
@@ -144,10 +144,10 @@ def _measuring(query: Query, keys: tuple[int, ...], price: Price) -> GroupingSet
     size = 2 if groups is None else groups  # any number but one: how many will be selected is not known yet
     mechanisms: list[tuple[Mechanism, ...]] = []
     for index, measure in enumerate(query.measures):
-        if query.counts_everybody(measure) or (query.choose is not None and index == query.choose.measure):
+        if query.counts_all_people(measure) or (query.choose is not None and index == query.choose.measure):
             mechanisms.append(())
             continue
-        if measure.kind is Kind.QUANTILE:
+        if measure.kind is MeasureKind.QUANTILE:
             mechanisms.append(_quantiles(query, measure, keys, price))
             continue
         norm = norms(query, measure, keys, price.neighbours)
@@ -164,7 +164,7 @@ def _choices(query: Query, groups: int, price: Price) -> tuple[PermuteAndFlip, .
     if query.choose is None:
         return ()
     measure, limits = query.measures[query.choose.measure], query.limits
-    rows = 1 if measure.kind is Kind.PEOPLE else min(limits.rows, limits.rows_per_group or limits.rows)
+    rows = 1 if measure.kind is MeasureKind.PEOPLE else min(limits.rows, limits.rows_per_group or limits.rows)
     moves = rows * measure.largest
     if moves * _PEOPLE >= 2**62:
         raise TooLarge("The sum could overflow.", next_step="Ask the owner for narrower bounds or a coarser grid.")
@@ -223,7 +223,7 @@ def _check_work(every_set: Sequence[tuple[Query, tuple[int, ...]]]) -> None:
 
 def _draws(measure: Measure) -> int:
     """Numbers that are touched for one cell: three draws over all candidates for a quantile."""
-    return 3 * (measure.bins.last - measure.bins.first + 1) if measure.kind is Kind.QUANTILE else 1
+    return 3 * (measure.bins.last - measure.bins.first + 1) if measure.kind is MeasureKind.QUANTILE else 1
 
 
 def _root_below(square: Fraction) -> Fraction:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.algebra.digest import Json, digest, query_tree
-from discreet.algebra.identity_cache import Remembering
+from discreet.algebra.identity_cache import IdentityCache
 from discreet.catalog import Catalog, default_delta
 from discreet.core.exact import Number, read_delta, read_epsilon
 from discreet.errors import BadInput, UnknownName
@@ -69,7 +69,7 @@ def at_price(
     )
 
 
-_tree_of = Remembering(query_tree)
+_tree_of = IdentityCache(query_tree)
 
 
 def digest_of(plan: Plan, catalog: Catalog, *, data_version: int) -> str:

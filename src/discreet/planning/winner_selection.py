@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from discreet.algebra.query import Choose, Kind, Query
+from discreet.algebra.query import Choose, MeasureKind, Query
 from discreet.algebra.released_expressions import After, ColumnOf, Estimate, Release, Select, Sorted, View, parts_of
 from discreet.errors import NotAllowed
 from discreet.sql.reader.queries import Reading
 
-_SCORES = (Kind.ROWS, Kind.PEOPLE, Kind.PRESENT, Kind.TOTAL)
+_SCORES = (MeasureKind.ROWS, MeasureKind.PEOPLE, MeasureKind.PRESENT, MeasureKind.TOTAL)
 MOST_WINNERS = 100
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from discreet.algebra.aggregates import Window
 from discreet.algebra.expressions import Expression, fields_of
-from discreet.algebra.query import Kind, Measure, Query
+from discreet.algebra.query import Measure, MeasureKind, Query
 from discreet.algebra.relation_shape import MOST_ROWS
-from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
+from discreet.algebra.relations import Filter, Join, Mark, PerPerson, Project, Relation, Scan, UnionAll, Windowed
 from discreet.planning.call_sizes import in_condition, in_expression, rows_tried
 
 _PAIR, _SUMMED, _SORTED, _BIN = 150.0, 100.0, 1000.0, 4000.0
@@ -30,20 +30,20 @@ def of_one_person(query: Query) -> float:
     """Nanoseconds: the rows are read anew for each statement, those of histograms among them."""
     rows, keys = query.rows.shape.most_rows, [key.expression for key in query.keys]
     parts = [*keys, *(part for measure in query.measures for part in measure.parts)]
-    grouped = _SORTED if keys or query.is_cut else 0.0
+    grouped = _SORTED if keys or query.needs_bounding else 0.0
     reading = _relation(query.rows, _read(parts)) + rows * (_PAIR + grouped + _sorting(keys))
-    by_person = query.is_cut + any(key.values is None for key in query.keys)
+    by_person = query.needs_bounding + any(key.values is None for key in query.keys)
     reading += by_person * (_BEGUN + rows * _owner(query.rows))
     if query.drops_undeclared:  # a condition on each key, which mentions it twice
         reading += rows_tried(query.rows) * sum(2 * in_condition(key, query.rows) for key in keys)
-    histograms = sum(measure.kind is Kind.QUANTILE for measure in query.measures)
+    histograms = sum(measure.kind is MeasureKind.QUANTILE for measure in query.measures)
     measured = rows * sum(_measure(measure, query.rows) for measure in query.measures)
     measured += _BEGUN * max(0, len(query.measures) - 1)
     return len(query.sets) * ((1 + histograms) * reading + measured)
 
 
 def _measure(measure: Measure, rows: Relation) -> float:
-    kinds = {Kind.QUANTILE: _BIN, Kind.DISTINCT: _SORTED, Kind.PEOPLE: _SORTED + _owner(rows)}
+    kinds = {MeasureKind.QUANTILE: _BIN, MeasureKind.DISTINCT: _SORTED, MeasureKind.PEOPLE: _SORTED + _owner(rows)}
     return kinds.get(measure.kind, _SUMMED) + _sorting(measure.parts)
 
 
@@ -52,10 +52,10 @@ def _relation(relation: Relation, need: set[int]) -> float:
     if relation.is_public or isinstance(relation, Scan):
         return 0.0
     match relation:
-        case Keep():
+        case Filter():
             tried = rows_tried(relation.rows) * in_condition(relation.condition, relation.rows)
             return _relation(relation.rows, need | _read([relation.condition])) + tried
-        case Compute():
+        case Project():
             asked = [part for at, part in enumerate(relation.expressions) if at in need]
             computed = relation.rows.shape.most_rows * sum(map(in_expression, asked))
             return _relation(relation.rows, _read(asked)) + computed
@@ -63,7 +63,7 @@ def _relation(relation: Relation, need: set[int]) -> float:
             return _grouped(relation, need)
         case Windowed():
             return _windowed(relation, need)
-        case Stack():
+        case UnionAll():
             carried = relation.shape.most_rows * _CARRIED * _letters(relation, need)
             return sum(_relation(part, need) for part in relation.parts) + carried
         case Join():

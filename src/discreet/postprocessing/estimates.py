@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algebra.query import Kind, Measure, Query
+from discreet.algebra.query import Measure, MeasureKind, Query
 from discreet.algebra.released_expressions import Estimate
 from discreet.catalog import Type
 from discreet.mechanisms import Mechanism, Quantile
@@ -115,7 +115,7 @@ def _noises(estimate: Estimate, sets: Sequence[Cells]) -> Noises:
 
 
 def _unit(measure: Measure) -> Fraction:
-    return measure.steps[0].step if measure.kind is Kind.TOTAL else Fraction(1)
+    return measure.steps[0].step if measure.kind is MeasureKind.TOTAL else Fraction(1)
 
 
 def _there(cells: Cells) -> Mask:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 
-from discreet.algebra.query import Kind, Measure, Query
+from discreet.algebra.query import Measure, MeasureKind, Query
 from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, PermuteAndFlip, Quantile
 
 QUANTILE_LEVEL = Fraction(95, 100)
@@ -54,7 +54,7 @@ class GroupingSet:
 def _fits(query: Query, measure: Measure, mechanisms: tuple[Mechanism, ...]) -> bool:
     """Only the number of all people may have no noise: it is public if every person has exactly one row."""
     if not mechanisms:
-        return query.counts_everybody(measure)
-    kinds: type | tuple[type, ...] = Quantile if measure.kind is Kind.QUANTILE else (Laplace, Gaussian)
-    count = 3 if measure.kind is Kind.QUANTILE else 1
+        return query.counts_all_people(measure)
+    kinds: type | tuple[type, ...] = Quantile if measure.kind is MeasureKind.QUANTILE else (Laplace, Gaussian)
+    count = 3 if measure.kind is MeasureKind.QUANTILE else 1
     return len(mechanisms) == count and all(isinstance(mechanism, kinds) for mechanism in mechanisms)

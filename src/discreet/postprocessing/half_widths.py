@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.algebra.query import Kind
+from discreet.algebra.query import MeasureKind
 from discreet.core.exact import Number, exact
 from discreet.errors import NotAllowed
 from discreet.postprocessing.plan import Plan
@@ -32,7 +32,7 @@ def _half_width(plan: Plan, column: ColumnShape, confidence: Number) -> Fraction
     widths = []
     for number, index in column.measures or ():
         measure = plan.queries[number].measures[index]
-        step = measure.steps[0].step if measure.kind is Kind.TOTAL else Fraction(1)
+        step = measure.steps[0].step if measure.kind is MeasureKind.TOTAL else Fraction(1)
         for grouping in plan.grouping_sets[number]:
             widths += [exact(mechanism.error(confidence)) * step for mechanism in grouping.mechanisms[index][:1]]
     return max(widths, default=None)

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algebra.expressions import conjuncts
-from discreet.algebra.query import Kind, Measure, Query
+from discreet.algebra.query import Measure, MeasureKind, Query
 from discreet.algebra.released_expressions import (
     After,
     Apply,
@@ -49,7 +49,7 @@ from discreet.postprocessing.plan import Plan
 from discreet.postprocessing.view import table_of
 
 Floats: TypeAlias = NDArray[np.float64]
-_COUNTS = (Kind.ROWS, Kind.PRESENT, Kind.PEOPLE)
+_COUNTS = (MeasureKind.ROWS, MeasureKind.PRESENT, MeasureKind.PEOPLE)
 _HALVINGS = 60
 _LARGEST = Fraction(2) ** 100
 """A share times more than this may be no double."""
@@ -164,7 +164,7 @@ def _mean(query: Query, total: int, count: int) -> Averaged:
     squared = [
         index
         for index, other in enumerate(query.measures)
-        if other.kind is Kind.SQUARES and replace(other, kind=Kind.TOTAL, coarser=0) == measure
+        if other.kind is MeasureKind.SQUARES and replace(other, kind=MeasureKind.TOTAL, coarser=0) == measure
     ]
     beside += [Estimate("var_pop", (total, count, squares)) for squares in squared[:1]]
     return Averaged(_most_rows(query, measure), low, high, tuple(beside))
@@ -187,9 +187,11 @@ def _share(query: Query, after: After) -> Averaged | None:
 
 def _is_part(some: Measure, every: Measure) -> bool:
     """Whether every row (or person) that one counts is counted by the other."""
-    if not {some.kind, every.kind} <= set(_COUNTS) or (some.kind is Kind.PEOPLE) != (every.kind is Kind.PEOPLE):
+    if not {some.kind, every.kind} <= set(_COUNTS) or (some.kind is MeasureKind.PEOPLE) != (
+        every.kind is MeasureKind.PEOPLE
+    ):
         return False
-    if every.kind is Kind.PRESENT and (some.kind, some.values) != (every.kind, every.values):
+    if every.kind is MeasureKind.PRESENT and (some.kind, some.values) != (every.kind, every.values):
         return False
     conditions = [] if some.where is None else conjuncts(some.where)
     return every.where is None or all(part in conditions for part in conjuncts(every.where))
@@ -209,7 +211,7 @@ def _factored(after: After) -> tuple[Fraction, After]:
 def _most_rows(query: Query, measure: Measure) -> int:
     """The most rows of a person in one cell."""
     limits = query.limits
-    if measure.kind is Kind.PEOPLE:
+    if measure.kind is MeasureKind.PEOPLE:
         return 1
     by_all_keys = all(len(keys) == len(query.keys) for keys in query.sets)
     return min(limits.rows, limits.rows_per_group or limits.rows) if by_all_keys else limits.rows

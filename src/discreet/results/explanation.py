@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from discreet.algebra.query import Kind, Measure, Query
-from discreet.algebra.relations import Join, Mark, Relation, Scan, Stack
+from discreet.algebra.query import Measure, MeasureKind, Query
+from discreet.algebra.relations import Join, Mark, Relation, Scan, UnionAll
 from discreet.catalog import EACH_ROW, Catalog
 from discreet.core.exact import exact
 from discreet.core.loss import Loss
@@ -68,7 +68,7 @@ def _scans(relation: Relation) -> Iterator[Scan]:
         case Join():
             yield from _scans(relation.left)
             yield from _scans(relation.right)
-        case Stack():
+        case UnionAll():
             for part in relation.parts:
                 yield from _scans(part)
         case Mark():
@@ -94,7 +94,11 @@ def _bounding_of(plan: Plan, person: str) -> str:
             rows = "each row is a person" + (f", who counts at most {limits.rows:,} times" if limits.rows > 1 else "")
         if limits.groups is not None:
             rows += f", in {limits.groups} groups of {limits.rows_per_group}"
-        how = "cut by this question, after its WHERE" if query.is_cut else "bounded in the snapshot, before its WHERE"
+        how = (
+            "cut by this question, after its WHERE"
+            if query.needs_bounding
+            else "bounded in the snapshot, before its WHERE"
+        )
         said.append(f"{rows}: {how}")
     return "; ".join(dict.fromkeys(said))
 
@@ -164,7 +168,7 @@ def _scale(mechanism: Mechanism) -> float:
 def _unit_of(measure: Measure) -> float:
     """What one step of a measure is worth: of a sum its grid, of squares and products that of both values."""
     unit = 1.0
-    if measure.kind in (Kind.TOTAL, Kind.SQUARES, Kind.PRODUCTS):
+    if measure.kind in (MeasureKind.TOTAL, MeasureKind.SQUARES, MeasureKind.PRODUCTS):
         for steps in measure.steps:
             unit *= float(steps.step)
-    return unit**2 * 2**measure.coarser if measure.kind is Kind.SQUARES else unit * 2**measure.coarser
+    return unit**2 * 2**measure.coarser if measure.kind is MeasureKind.SQUARES else unit * 2**measure.coarser

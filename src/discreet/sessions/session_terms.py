@@ -20,7 +20,7 @@ FAILURE = Fraction(1, 20)
 _CHECKING = Fraction(9, 10)
 """Share of an alarm's budget for the run of the sparse vector. The rest measures the query at which the run ends."""
 MOST_ALARMS = 2**14
-How: TypeAlias = Literal["estimated", "measured", "unguarded"]
+JoinKind: TypeAlias = Literal["estimated", "measured", "unguarded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class SessionAnswer:
     """How many rows a query counts."""
 
     count: float
-    how: How
+    how: JoinKind
     """"estimated": by the hypothesis, and the check passed. "measured": with fresh noise, because the check failed.
     "unguarded": by the hypothesis after the last alarm, without a check."""
     within: float | None
@@ -43,14 +43,14 @@ class Terms:
     alarms: int
     watch: AboveThreshold
     noise: Gaussian | Laplace
-    bounds: Mapping[How, float | None]
+    bounds: Mapping[JoinKind, float | None]
 
     @property
     def within(self) -> float:
         """The error bound of an answer that passed its check."""
         return float(self.bounds["estimated"] or 0.0)
 
-    def answer(self, count: float, how: How) -> SessionAnswer:
+    def answer(self, count: float, how: JoinKind) -> SessionAnswer:
         """Add the error bound to a count."""
         return SessionAnswer(count, how, self.bounds[how])
 
@@ -78,7 +78,7 @@ def terms_for(
     # An update must go in the right direction, so the measured count must be on the same side as the exact one.
     least = max(gap, measured) if gap else 0.0
     threshold = slack + math.ceil(least * GRID)
-    bounds: Mapping[How, float | None] = {
+    bounds: Mapping[JoinKind, float | None] = {
         "estimated": (threshold + slack) / GRID,
         "measured": measured,
         "unguarded": None,

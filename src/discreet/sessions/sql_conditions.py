@@ -29,7 +29,7 @@ from discreet.errors import BadInput, TooLarge
 from discreet.measurement.domain import Bin, Column, Columns, Domain, label_text
 from discreet.measurement.measurer import Cells, Conjunction, CountQuery
 from discreet.sessions.count_queries import Runs, ends_of, runs_of
-from discreet.sql.coded_rows import PeoplesRows
+from discreet.sql.coded_rows import CodedSource
 from discreet.sql.expressions.row_conditions import read_condition, type_of
 
 Mask = NDArray[np.bool_]
@@ -76,7 +76,7 @@ class Conditions:
 
     def __init__(
         self,
-        rows: PeoplesRows,
+        rows: CodedSource,
         domain: Domain,
         catalog: Catalog,
         engine: Engine,
@@ -153,10 +153,10 @@ class Conditions:
         truths = evaluated.truths
         for axis, at in enumerate(evaluated.columns):
             every = np.logical_and.reduceat(truths, evaluated.starts[axis], axis=axis)
-            is_cut = every != np.logical_or.reduceat(truths, evaluated.starts[axis], axis=axis)
-            if is_cut.any():
-                others = tuple(other for other in range(is_cut.ndim) if other != axis)
-                raise _cut_bin(self._domain.columns[at], int(np.flatnonzero(is_cut.any(axis=others))[0]))
+            needs_bounding = every != np.logical_or.reduceat(truths, evaluated.starts[axis], axis=axis)
+            if needs_bounding.any():
+                others = tuple(other for other in range(needs_bounding.ndim) if other != axis)
+                raise _cut_bin(self._domain.columns[at], int(np.flatnonzero(needs_bounding.any(axis=others))[0]))
             truths = every
         return _Part(tuple(self._domain.names[at] for at in evaluated.columns), truths)
 

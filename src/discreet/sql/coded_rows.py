@@ -14,15 +14,15 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from discreet.algebra.expressions import Expression, Literal, call
-from discreet.algebra.query import Key, Kind, Measure, Query
+from discreet.algebra.query import Key, Measure, MeasureKind, Query
 from discreet.algebra.value_properties import Value
 from discreet.catalog import Catalog, Type
 from discreet.core.exact import read_count
 from discreet.errors import BadInput, NeedsValues, NotAllowed, UnknownName
-from discreet.sql.reader.contribution_options import limits_of, tightened
+from discreet.sql.reader.contribution_options import contribution_bounds_of, with_row_bound
 from discreet.sql.reader.error_location import unknown_table
 from discreet.sql.reader.public_lookup import PublicLookup
-from discreet.sql.reader.queries import read_people
+from discreet.sql.reader.queries import read_rows_query
 from discreet.sql.reader.query_text import Parameters
 from discreet.sql.reader.reader_model import Rows
 from discreet.sql.releases.group_keys import values_of
@@ -48,14 +48,14 @@ class CodedColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class PeoplesRows:
+class CodedSource:
     """Rows to be counted in tables: `query` has a key for each column and how many rows of a person count; `columns` say what codes mean."""
 
     query: Query
     columns: tuple[CodedColumn, ...]
     notes: tuple[str, ...]
 
-    def led_by(self, name: str) -> PeoplesRows:
+    def with_first(self, name: str) -> CodedSource:
         """The same with one column before the others."""
         places = sorted(range(len(self.columns)), key=lambda at: self.columns[at].name.lower() != name.lower())
         query = replace(self.query, keys=tuple(self.query.keys[at] for at in places))
@@ -85,7 +85,7 @@ def plan_rows(
     required: str | None = None,
     parameters: Parameters = (),
     today: date | None = None,
-) -> PeoplesRows:
+) -> CodedSource:
     """The rows of a table of the catalog, or of a SELECT; refused by name where a column has no public domain. Nothing protected is read.
 
     `source` is a table's name or a SELECT, `bins` how many bins columns have that shall not have 32, `found` what is known of columns whose
@@ -93,21 +93,21 @@ def plan_rows(
     """
     table = _table_in(source, catalog)
     text = source if table is None else f"SELECT * FROM {table}"
-    rows, options, notes = read_people(text, catalog, lookup, parameters=parameters, today=today)
+    rows, options, notes = read_rows_query(text, catalog, lookup, parameters=parameters, today=today)
     if rows.relation.is_public:
         raise NotAllowed("These rows are public and need no protection.", next_step="Read the public file directly.")
     parts = [
         _present(*part) if part[0].name == required else part
         for part in _parts_of(rows, lookup, bins or {}, found or {})
     ]
-    limits = limits_of(rows.relation, options, catalog, has_keys=False)
+    limits = contribution_bounds_of(rows.relation, options, catalog, has_keys=False)
     query = Query(
-        rows=tightened(rows.relation, limits),
+        rows=with_row_bound(rows.relation, limits),
         keys=tuple(key for _, key in parts),
-        measures=(Measure(kind=Kind.ROWS),),
+        measures=(Measure(kind=MeasureKind.ROWS),),
         limits=limits,
     )
-    return PeoplesRows(query, tuple(column for column, _ in parts), notes)
+    return CodedSource(query, tuple(column for column, _ in parts), notes)
 
 
 def _parts_of(rows: Rows, lookup: PublicLookup, bins: Mapping[str, int], found: Found) -> list[tuple[CodedColumn, Key]]:

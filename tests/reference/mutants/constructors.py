@@ -7,7 +7,7 @@ from discreet.algebra import aggregates, expressions, relation_shape, relations
 from discreet.algebra.aggregates import Aggregate, Fold, Order, RowFunction, Window
 from discreet.algebra.expressions import Literal, call
 from discreet.algebra.query import Measure, Query
-from discreet.algebra.relations import Compute, How, Join, Keep, PerPerson, Stack, Windowed
+from discreet.algebra.relations import Filter, Join, JoinKind, PerPerson, Project, UnionAll, Windowed
 from discreet.catalog import Type
 from tests.reference.mutants.noticing import (
     Mutants,
@@ -68,7 +68,7 @@ def full_joins_that_only_multiply(patch):
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*) FROM (SELECT * FROM visits UNION ALL SELECT * FROM visits)"))
 def unions_that_do_not_add_up(patch):
-    changed_shape(patch, Stack, lambda self, shape: replace(shape, most_rows=self.parts[0].shape.most_rows))
+    changed_shape(patch, UnionAll, lambda self, shape: replace(shape, most_rows=self.parts[0].shape.most_rows))
 
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*) FROM visits v JOIN wards w ON v.ward = w.ward"))
@@ -82,7 +82,7 @@ def one_row_for_all_groups_of_a_person(patch):
     changed_shape(patch, PerPerson, lambda self, shape: replace(shape, most_rows=1))
 
 
-@MUTANTS.caught_by(keeps_its_promises(lambda c: met_by_visit(table(c, "notes"), table(c, "visits"), How.FULL)))
+@MUTANTS.caught_by(keeps_its_promises(lambda c: met_by_visit(table(c, "notes"), table(c, "visits"), JoinKind.FULL)))
 def full_joins_by_a_unique_key_that_keep_one_side(patch):
     patch.setattr(Join, "is_unique_right", property(lambda self: any(relations.is_unique(self.right, key) for _, key in self.keys)))  # fmt: skip
 
@@ -90,7 +90,7 @@ def full_joins_by_a_unique_key_that_keep_one_side(patch):
 def by_ward_and_zip(catalog):
     visits = table(catalog, "visits")
     groups = PerPerson(visits, (visits.field(WARD), visits.field(ZIP)), ())
-    return Join(visits, groups, How.INNER, ((visits.field(WARD), groups.field(1)),), None)
+    return Join(visits, groups, JoinKind.INNER, ((visits.field(WARD), groups.field(1)),), None)
 
 
 @MUTANTS.caught_by(keeps_its_promises(by_ward_and_zip))
@@ -100,30 +100,32 @@ def groups_met_by_some_of_their_keys_taken_for_one(patch):
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*) FROM events"))
 def limits_that_are_never_enforced(patch):
-    patch.setattr(Query, "is_cut", property(lambda self: False))
+    patch.setattr(Query, "needs_bounding", property(lambda self: False))
 
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS r FROM visits) WHERE r >= 1"))  # fmt: skip
 def a_number_from_one_on_taken_for_the_first(patch):
-    real = relations.most_by_number
-    patch.setattr(relations, "most_by_number", lambda condition: 1 if condition.function.name == "ge" else real(condition))  # fmt: skip
+    real = relations.row_number_bound
+    patch.setattr(relations, "row_number_bound", lambda condition: 1 if condition.function.name == "ge" else real(condition))  # fmt: skip
 
 
 # What numbers rows, or stands once
 
 
-@MUTANTS.caught_by(keeps_its_promises(lambda c: Join(numbered(c), table(c, "events"), How.INNER, (), None)))
+@MUTANTS.caught_by(keeps_its_promises(lambda c: Join(numbered(c), table(c, "events"), JoinKind.INNER, (), None)))
 def numbers_that_survive_a_join(patch):
-    changed_columns(patch, lambda real, relation, given: tuple(replace(column, properties=replace(column.properties, numbering=old.properties.numbering)) for column, old in zip(real(relation, **given), relation.columns, strict=True)))  # fmt: skip
+    changed_columns(patch, lambda real, relation, given: tuple(replace(column, properties=replace(column.properties, unique_per_person=old.properties.unique_per_person)) for column, old in zip(real(relation, **given), relation.columns, strict=True)))  # fmt: skip
 
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*) FROM (SELECT v.person, v.r FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS r FROM visits) v JOIN events e ON v.person = e.person UNION ALL SELECT person, 9 FROM people) WHERE r = 1"))  # fmt: skip
 def numbers_that_survive_a_union(patch):
     real = relations.hull
-    patch.setattr(relations, "hull", lambda several: replace(real(several), numbering=several[0].type is Type.INTEGER))
+    patch.setattr(
+        relations, "hull", lambda several: replace(real(several), unique_per_person=several[0].type is Type.INTEGER)
+    )
 
 
-@MUTANTS.caught_by(keeps_its_promises(lambda c: met_by_visit(table(c, "notes"), Join(table(c, "visits"), table(c, "events"), How.INNER, (), None), How.INNER)))  # fmt: skip
+@MUTANTS.caught_by(keeps_its_promises(lambda c: met_by_visit(table(c, "notes"), Join(table(c, "visits"), table(c, "events"), JoinKind.INNER, (), None), JoinKind.INNER)))  # fmt: skip
 def unique_keys_that_survive_a_join(patch):
     changed_columns(patch, lambda real, relation, given: tuple(replace(column, unique=old.unique) for column, old in zip(real(relation, **given), relation.columns, strict=True)))  # fmt: skip
 
@@ -131,7 +133,7 @@ def unique_keys_that_survive_a_join(patch):
 @MUTANTS.caught_by(keeps_its_promises(lambda c: numbered(c, partition=[WARD])))
 def numbers_of_each_part_taken_for_numbers_of_all(patch):
     real = Window.properties
-    patch.setattr(Window, "properties", lambda self, most, owned: replace(real(self, most, owned=owned), numbering=self.operation is RowFunction.ROW_NUMBER))  # fmt: skip
+    patch.setattr(Window, "properties", lambda self, most, owned: replace(real(self, most, owned=owned), unique_per_person=self.operation is RowFunction.ROW_NUMBER))  # fmt: skip
 
 
 def first_number(catalog):
@@ -155,14 +157,14 @@ def persons_that_survive_arithmetic(patch):
     patch.setattr(expressions, "_call_properties", lambda made, args: replace(real(made, args), person=any(arg.properties.person for arg in args)))  # fmt: skip
 
 
-@MUTANTS.caught_by(keeps_its_promises(lambda c: Join(table(c, "people"), table(c, "events"), How.LEFT, (), None)))
+@MUTANTS.caught_by(keeps_its_promises(lambda c: Join(table(c, "people"), table(c, "events"), JoinKind.LEFT, (), None)))
 def owners_that_are_there_where_a_side_is_missing(patch):
     changed_columns(patch, lambda real, relation, given: real(relation, **{**given, "outer": False}))
 
 
-@MUTANTS.caught_by(keeps_its_promises(lambda c: Keep(table(c, "people"), call("eq", table(c, "people").field(1), Literal(Type.TEXT, "F"))), "listed"))  # fmt: skip
+@MUTANTS.caught_by(keeps_its_promises(lambda c: Filter(table(c, "people"), call("eq", table(c, "people").field(1), Literal(Type.TEXT, "F"))), "listed"))  # fmt: skip
 def everybody_still_there_behind_a_filter(patch):
-    changed_shape(patch, Keep, lambda self, shape: replace(shape, each_once=self.rows.shape.each_once))
+    changed_shape(patch, Filter, lambda self, shape: replace(shape, each_once=self.rows.shape.each_once))
 
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*), SUM(v.age) FROM people p JOIN visits v ON p.person = v.person", "listed"))
@@ -173,7 +175,7 @@ def everybody_still_there_behind_a_join(patch):
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*), SUM(h) FROM (SELECT person, height AS h FROM people UNION ALL SELECT person, cost FROM visits)", "listed"))  # fmt: skip
 def everybody_still_there_in_a_union(patch):
-    changed_shape(patch, Stack, lambda self, shape: replace(shape, each_once=True, most_rows=1))
+    changed_shape(patch, UnionAll, lambda self, shape: replace(shape, each_once=True, most_rows=1))
 
 
 # Values
@@ -181,7 +183,7 @@ def everybody_still_there_in_a_union(patch):
 
 def ages_and_amounts(catalog):
     visits, events = table(catalog, "visits"), table(catalog, "events")
-    return Stack((Compute(visits, (visits.field(AGE),)), Compute(events, (events.field(2),))))
+    return UnionAll((Project(visits, (visits.field(AGE),)), Project(events, (events.field(2),))))
 
 
 @MUTANTS.caught_by(keeps_its_promises(ages_and_amounts))

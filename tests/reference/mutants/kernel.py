@@ -6,8 +6,8 @@ from fractions import Fraction
 from discreet.algebra import registry
 from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, RowFunction, Window
 from discreet.algebra.expressions import Literal, call
-from discreet.algebra.query import Key, Kind, Limits, Measure
-from discreet.algebra.relations import How, Join, Keep, Mark, PerPerson, Windowed
+from discreet.algebra.query import ContributionBounds, Key, Measure, MeasureKind
+from discreet.algebra.relations import Filter, Join, JoinKind, Mark, PerPerson, Windowed
 from discreet.catalog import Type
 from discreet.engines.sqlgen import contribution_bounds, kernel, render, window_clause
 from discreet.engines.sqlgen.contribution_bounds import Cut
@@ -54,14 +54,14 @@ def visits_and_people(how, *measures):
 # Whose rows
 
 
-@MUTANTS.caught_by(answers_as_meant(visits_and_people(How.INNER)))
+@MUTANTS.caught_by(answers_as_meant(visits_and_people(JoinKind.INNER)))
 def joins_of_everybody_with_everybody(patch):
     without_conditions(patch, ".o = ", Join)
 
 
 def marked(catalog):
     rows = Mark(table(catalog, "visits"), table(catalog, "people"), (), None)
-    return asked(Keep(rows, rows.field(len(rows.columns) - 1)))
+    return asked(Filter(rows, rows.field(len(rows.columns) - 1)))
 
 
 @MUTANTS.caught_by(answers_as_meant(marked))
@@ -126,7 +126,7 @@ def frames_without_an_order_of_ties(patch):
     patch.setattr(window_clause, "rows_of", lambda asked_window, rows, levels, ids: real(asked_window, rows, levels, []).replace("ROWS", "RANGE"))  # fmt: skip
 
 
-@MUTANTS.caught_by(answers_as_meant(visits_and_people(How.FULL, Measure(kind=Kind.PEOPLE))))
+@MUTANTS.caught_by(answers_as_meant(visits_and_people(JoinKind.FULL, Measure(kind=MeasureKind.PEOPLE))))
 def full_joins_that_belong_to_the_left(patch):
     changed_parts(patch, r"coalesce\((t\d+\.o), t\d+\.o\) AS o", r"\1 AS o")
 
@@ -134,7 +134,7 @@ def full_joins_that_belong_to_the_left(patch):
 def groups_by_null(catalog):
     people = table(catalog, "people")
     groups = PerPerson(people, (people.field(1),), ())
-    return Join(groups, groups, How.FULL, ((groups.field(1), groups.field(1)),), None)
+    return Join(groups, groups, JoinKind.FULL, ((groups.field(1), groups.field(1)),), None)
 
 
 @MUTANTS.caught_by(tells_rows_apart(groups_by_null))
@@ -153,7 +153,7 @@ def ranks_that_are_not_compared(patch):
 
 def by_ward(catalog):
     visits, wards = table(catalog, "visits"), table(catalog, "wards")
-    return asked(Join(visits, wards, How.INNER, ((visits.field(WARD), wards.field(0)),), None, 1))
+    return asked(Join(visits, wards, JoinKind.INNER, ((visits.field(WARD), wards.field(0)),), None, 1))
 
 
 @MUTANTS.caught_by(answers_as_meant(by_ward))
@@ -163,7 +163,7 @@ def public_rows_without_a_limit(patch):
 
 def by_visit(catalog):
     notes, visits = table(catalog, "notes"), table(catalog, "visits")
-    return asked(Join(notes, visits, How.INNER, ((notes.field(0), visits.field(VISIT)),), None))
+    return asked(Join(notes, visits, JoinKind.INNER, ((notes.field(0), visits.field(VISIT)),), None))
 
 
 @MUTANTS.caught_by(answers_as_meant(by_visit))
@@ -186,8 +186,8 @@ def rows_that_are_not_cut(patch):
 
 def cut_pairs(catalog):
     visits = table(catalog, "visits")
-    rows = Join(visits, visits, How.INNER, (), None)
-    return asked(rows, keys=[rows.field(ZIP), rows.field(len(visits.columns) + ZIP)], limits=Limits(rows=2))
+    rows = Join(visits, visits, JoinKind.INNER, (), None)
+    return asked(rows, keys=[rows.field(ZIP), rows.field(len(visits.columns) + ZIP)], limits=ContributionBounds(rows=2))
 
 
 @MUTANTS.caught_by(answers_as_meant(cut_pairs))
@@ -198,7 +198,7 @@ def a_cut_by_the_first_id_alone(patch):
 def cut_groups(catalog):
     visits = table(catalog, "visits")
     rows = PerPerson(visits, (visits.field(ZIP),), (Aggregate(Fold.ROWS, None),))
-    return asked(rows, keys=[rows.field(1)], limits=Limits(rows=1))
+    return asked(rows, keys=[rows.field(1)], limits=ContributionBounds(rows=1))
 
 
 @MUTANTS.caught_by(answers_as_meant(cut_groups))
@@ -208,7 +208,7 @@ def a_cut_by_values_instead_of_a_hash(patch):
 
 def filtered(catalog):
     visits = table(catalog, "visits")
-    return asked(visits, Measure(kind=Kind.ROWS, where=visits.field(OK)), limits=Limits(rows=1))
+    return asked(visits, Measure(kind=MeasureKind.ROWS, where=visits.field(OK)), limits=ContributionBounds(rows=1))
 
 
 @MUTANTS.caught_by(answers_as_meant(filtered))
@@ -219,7 +219,7 @@ def a_filter_before_the_cut(patch):
 
 def declared(catalog):
     visits = table(catalog, "visits")
-    return asked(visits, keys=[Key(visits.field(WARD), ("A",))], limits=Limits(rows=1))
+    return asked(visits, keys=[Key(visits.field(WARD), ("A",))], limits=ContributionBounds(rows=1))
 
 
 @MUTANTS.caught_by(answers_as_meant(declared))
@@ -263,7 +263,7 @@ def centres_that_are_forgotten(patch):
     patch.setattr(kernel, "_centred", lambda name, centre: name)
 
 
-@MUTANTS.caught_by(answers_as_meant(of_age(lambda age: total(age, grid(0, 5), kind=Kind.SQUARES, coarser=1))))
+@MUTANTS.caught_by(answers_as_meant(of_age(lambda age: total(age, grid(0, 5), kind=MeasureKind.SQUARES, coarser=1))))
 def squares_rounded_down(patch):
     patch.setattr(dialect, "shifted", lambda product, coarser: f"({product} >> {coarser})")
 
@@ -272,7 +272,7 @@ def product(catalog):
     visits = table(catalog, "visits")
     values = (visits.field(AGE), visits.field(COST))
     steps = (grid(0, 5), grid(-2, 6, Fraction(1, 2)))
-    return asked(visits, Measure(kind=Kind.PRODUCTS, values=values, steps=steps, centres=(4, 3), coarser=2))
+    return asked(visits, Measure(kind=MeasureKind.PRODUCTS, values=values, steps=steps, centres=(4, 3), coarser=2))
 
 
 @MUTANTS.caught_by(answers_as_meant(product))
@@ -280,7 +280,7 @@ def products_rounded_towards_zero(patch):
     patch.setattr(dialect, "shifted", lambda product, coarser: f"(({product} + {2**coarser // 2}) // {2**coarser})")
 
 
-@MUTANTS.caught_by(answers_as_meant(of_age(lambda age: total(call("mul_int", age, Literal(Type.INTEGER, 2**40)), grid(0, 2**43), kind=Kind.SQUARES))))  # fmt: skip
+@MUTANTS.caught_by(answers_as_meant(of_age(lambda age: total(call("mul_int", age, Literal(Type.INTEGER, 2**40)), grid(0, 2**43), kind=MeasureKind.SQUARES))))  # fmt: skip
 def squares_in_64_bits(patch):
     patch.setattr(kernel, "_SMALL", 2**200)
 
@@ -298,7 +298,9 @@ def totals_by_way_of_doubles(patch):
 def of_code(catalog):
     people = table(catalog, "people")
     steps = grid(-1_000_000, 5_000_000)
-    return asked(people, Measure(kind=Kind.QUANTILE, values=(people.field(3),), steps=(steps,), q=Fraction(1, 2)))
+    return asked(
+        people, Measure(kind=MeasureKind.QUANTILE, values=(people.field(3),), steps=(steps,), q=Fraction(1, 2))
+    )
 
 
 @MUTANTS.caught_by(answers_as_meant(of_code))
@@ -310,7 +312,9 @@ def candidates_rounded_down(patch):
 def filtered_quantile(catalog):
     visits = table(catalog, "visits")
     where = call("eq", visits.field(WARD), Literal(Type.TEXT, "B"))
-    measure = Measure(kind=Kind.QUANTILE, values=(visits.field(AGE),), where=where, steps=(grid(0, 5),), q=Fraction(1))
+    measure = Measure(
+        kind=MeasureKind.QUANTILE, values=(visits.field(AGE),), where=where, steps=(grid(0, 5),), q=Fraction(1)
+    )
     return asked(visits, measure, keys=[visits.field(WARD)])
 
 
@@ -321,7 +325,7 @@ def groups_numbered_after_the_filter(patch):
 
 
 def two_columns(catalog):
-    rows = Join(table(catalog, "visits"), table(catalog, "events"), How.INNER, (), None)
+    rows = Join(table(catalog, "visits"), table(catalog, "events"), JoinKind.INNER, (), None)
     amount = rows.field(len(table(catalog, "visits").columns) + 2)
     return asked(rows, total(rows.field(AGE), grid(0, 5)), total(amount, grid(-3, 7)))
 
@@ -380,7 +384,7 @@ def people_of_a_private_group_counted_by_rows(patch):
 
 def people_of_wards(catalog):
     visits = table(catalog, "visits")
-    return asked(visits, Measure(kind=Kind.PEOPLE), ROWS, keys=[Key(visits.field(WARD), ("A", None))])
+    return asked(visits, Measure(kind=MeasureKind.PEOPLE), ROWS, keys=[Key(visits.field(WARD), ("A", None))])
 
 
 @MUTANTS.caught_by(answers_as_meant(people_of_wards))
@@ -391,10 +395,10 @@ def texts_that_are_not_declared_taken_for_missing_ones(patch):
 
 def distinct_pairs(catalog):
     visits = table(catalog, "visits")
-    return asked(visits, Measure(kind=Kind.DISTINCT, values=(visits.field(AGE), visits.field(OK))), ROWS)
+    return asked(visits, Measure(kind=MeasureKind.DISTINCT, values=(visits.field(AGE), visits.field(OK))), ROWS)
 
 
 @MUTANTS.caught_by(answers_as_meant(distinct_pairs))
 def combinations_with_null_that_count(patch):
     real = _Folds.over_rows.fget
-    patch.setattr(_Folds, "over_rows", property(lambda self: f"count(DISTINCT {self.value})" if self.kind is Kind.DISTINCT else real(self)))  # fmt: skip
+    patch.setattr(_Folds, "over_rows", property(lambda self: f"count(DISTINCT {self.value})" if self.kind is MeasureKind.DISTINCT else real(self)))  # fmt: skip

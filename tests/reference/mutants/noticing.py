@@ -19,8 +19,8 @@ import pytest
 
 from discreet.accounting import Composed
 from discreet.algebra.expressions import Expression
-from discreet.algebra.grid_steps import Steps
-from discreet.algebra.query import Key, Kind, Limits, Measure, Query
+from discreet.algebra.grids import Grid
+from discreet.algebra.query import ContributionBounds, Key, Measure, MeasureKind, Query
 from discreet.algebra.relations import Relation, Scan
 from discreet.algebra.table_scan import scan
 from discreet.catalog import Catalog
@@ -74,17 +74,21 @@ def table(catalog: Catalog, name: str, *, most: int | None = None) -> Scan:
     return made if made.is_public else replace(made, most=most or made.table.max_rows)
 
 
-ROWS = Measure(kind=Kind.ROWS)
-ALL = Limits(rows=10**6)
+ROWS = Measure(kind=MeasureKind.ROWS)
+ALL = ContributionBounds(rows=10**6)
 
 
-def asked(rows: Relation, *measures: Measure, keys: Sequence[Expression | Key] = (), limits: Limits = ALL) -> Query:
+def asked(
+    rows: Relation, *measures: Measure, keys: Sequence[Expression | Key] = (), limits: ContributionBounds = ALL
+) -> Query:
     """A question; keys without values are private."""
     pairs = tuple(key if isinstance(key, Key) else Key(key, None) for key in keys)
     return Query(rows=rows, keys=pairs, measures=measures or (ROWS,), limits=limits, sets=(tuple(range(len(pairs))),))
 
 
-def total(value: Expression, steps: Steps, *, kind: Kind = Kind.TOTAL, centre: int = 0, coarser: int = 0) -> Measure:
+def total(
+    value: Expression, steps: Grid, *, kind: MeasureKind = MeasureKind.TOTAL, centre: int = 0, coarser: int = 0
+) -> Measure:
     return Measure(kind=kind, values=(value,), steps=(steps,), centres=(centre,), coarser=coarser)
 
 
@@ -170,7 +174,7 @@ def values_as_meant(expression_of: Callable[[Relation], Expression]) -> Check:
     def query(catalog: Catalog) -> Query:
         rows = table(catalog, "visits")
         value = expression_of(rows)
-        return asked(rows, Measure(kind=Kind.PRESENT, values=(value,)), keys=[value, rows.field(0)])
+        return asked(rows, Measure(kind=MeasureKind.PRESENT, values=(value,)), keys=[value, rows.field(0)])
 
     return answers_as_meant(query, "extremes")
 
@@ -193,7 +197,7 @@ def _misstored(made: World) -> Iterator[str]:
             if repr(_sorted(ours)) != repr(_sorted(theirs)):
                 yield f"other rows of {name}"
         for value, steps, column in [] if declared.is_public else stored_steps(engine, declared):
-            if steps_of(value, Steps(column.grid_step, *column.steps)) != steps:
+            if steps_of(value, Grid(column.grid_step, *column.steps)) != steps:
                 yield f"other steps of {name}.{column.name}"
     engine.close()
 
@@ -390,8 +394,8 @@ def answers_as_duckdb(sql: str) -> Check:
     return check
 
 
-def grid(low: int, high: int, step: Fraction | int = 1) -> Steps:
-    return Steps(Fraction(step), low, high)
+def grid(low: int, high: int, step: Fraction | int = 1) -> Grid:
+    return Grid(Fraction(step), low, high)
 
 
 def close() -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from discreet.algebra.query import Kind, Measure, Query
+from discreet.algebra.query import Measure, MeasureKind, Query
 from discreet.core.loss import Neighbours
 from discreet.mechanisms import PermuteAndFlip
 from discreet.planning import pricing
@@ -52,7 +52,7 @@ def selections_paid_for_once(patch):
 
 @MUTANTS.caught_by(pays_for("SELECT ward, COUNT(DISTINCT person) FROM visits GROUP BY ward"))
 def people_counted_once_over_all_groups(patch):
-    changed_norms(patch, lambda real, query, measure, *given: Norms(1, 1) if measure.kind is Kind.PEOPLE else real(query, measure, *given))  # fmt: skip
+    changed_norms(patch, lambda real, query, measure, *given: Norms(1, 1) if measure.kind is MeasureKind.PEOPLE else real(query, measure, *given))  # fmt: skip
 
 
 @MUTANTS.caught_by(pays_for("SELECT SUM(age) FROM visits", mechanism="gaussian"))
@@ -85,8 +85,8 @@ def the_whole_epsilon_for_each_measure(patch):
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*) FILTER (WHERE sex = 'F'), SUM(height) FROM people", "listed"))
 def filtered_counts_taken_for_public_ones(patch):
-    real = Query.counts_everybody
-    patch.setattr(Query, "counts_everybody", lambda query, measure: real(query, replace(measure, where=None)))
+    real = Query.counts_all_people
+    patch.setattr(Query, "counts_all_people", lambda query, measure: real(query, replace(measure, where=None)))
 
 
 @MUTANTS.caught_by(pays_for("SELECT sex, COUNT(*), SUM(height) FROM people GROUP BY sex", "listed"))
@@ -100,8 +100,8 @@ def grand_totals_taken_for_public_ones(patch):
 
 
 def _keys_forgotten(patch):
-    real = Query.counts_everybody
-    patch.setattr(Query, "counts_everybody", lambda query, measure: real(replace(query, keys=(), sets=((),)), measure))
+    real = Query.counts_all_people
+    patch.setattr(Query, "counts_all_people", lambda query, measure: real(replace(query, keys=(), sets=((),)), measure))
 
 
 @MUTANTS.caught_by(pays_for_winners(WINNERS.format(2), epsilon=1))

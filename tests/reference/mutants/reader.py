@@ -1,6 +1,6 @@
 """Mistakes of the reader: a text would mean other rows than it says."""
 
-from discreet.algebra.query import Kind, Measure
+from discreet.algebra.query import Measure, MeasureKind
 from discreet.sql.expressions import subqueries
 from discreet.sql.reader.scope import Scope
 from discreet.sql.relations import join_conditions, join_kinds, joins, row_selects
@@ -88,4 +88,4 @@ def public_rows_of_which_only_the_first_is_looked_at(patch):
 
 @MUTANTS.caught_by(answers_as_duckdb("SELECT AVG(cost) AS a FROM visits"))
 def averages_over_all_rows(patch):
-    patch.setattr(Measuring, "_present", lambda self, value, where: Measure(kind=Kind.ROWS, where=where))
+    patch.setattr(Measuring, "_present", lambda self, value, where: Measure(kind=MeasureKind.ROWS, where=where))

@@ -160,4 +160,4 @@ def a_nullif_that_is_never_null(patch):
 
 @MUTANTS.caught_by(keeps_its_properties("visits", of("add", X, X)))
 def sums_within_the_reach_of_their_parts(patch):
-    derived(patch, "add", lambda args, made: replace(made, reach=args[0].reach))
+    derived(patch, "add", lambda args, made: replace(made, magnitudes=args[0].magnitudes))

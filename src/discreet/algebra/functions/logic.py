@@ -18,13 +18,13 @@ from discreet.algebra.functions.record_rules import (
     is_null,
     is_nullable,
     longest_of,
-    reach_of,
+    magnitudes_of,
     text,
     truth,
     union,
 )
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, Template, register
-from discreet.algebra.value_properties import Bounds, Reach, ValueProperties
+from discreet.algebra.value_properties import Bounds, Magnitudes, ValueProperties
 from discreet.catalog import Type
 
 # ValueProperties
@@ -34,7 +34,7 @@ def _one_of(parts: Sequence[ValueProperties], kind: Type) -> ValueProperties:
     """What holds for all that a choice can give; NULL as written bounds nothing, and nobody else's."""
     given = [part for part in parts if not is_null(part)] or list(parts)
     low, high = hull([part.bounds for part in given])
-    reaches = [reach_of(part) for part in given]
+    reaches = [magnitudes_of(part) for part in given]
     return ValueProperties(
         type=kind,
         low=low,
@@ -42,7 +42,9 @@ def _one_of(parts: Sequence[ValueProperties], kind: Type) -> ValueProperties:
         values=union(parts),
         nullable=is_nullable(parts),
         longest=text(max(map(longest_of, given)), nullable=True).longest if kind is Type.TEXT else None,
-        reach=Reach(max(r.large for r in reaches), max(r.fine for r in reaches)) if kind is Type.REAL else None,
+        magnitudes=Magnitudes(max(r.large for r in reaches), max(r.fine for r in reaches))
+        if kind is Type.REAL
+        else None,
         person=all(part.person for part in given),
     )
 

@@ -26,11 +26,11 @@ from discreet.algebra.functions.record_rules import (
     integer,
     is_nullable,
     listed_image,
-    reach_of,
+    magnitudes_of,
     real,
 )
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
-from discreet.algebra.value_properties import WHOLE, Bounds, Reach, Value, ValueProperties
+from discreet.algebra.value_properties import WHOLE, Bounds, Magnitudes, Value, ValueProperties
 from discreet.catalog import Type
 
 _I, _R = Type.INTEGER, Type.REAL
@@ -117,13 +117,18 @@ def _held(rule: Callable[[int, int], int]) -> Callable[[int, int], int | None]:
 
 def _real(
     bounds: Callable[[Bounds, Bounds], Bounds],
-    reach: Callable[[Reach, Reach], Reach],
+    magnitudes: Callable[[Magnitudes, Magnitudes], Magnitudes],
     value: Callable[[float, float], float | None],
 ) -> Rule:
     def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         a, b = args
         ends = loosened(bounds(a.bounds, b.bounds))
-        return real(ends, reach(reach_of(a), reach_of(b)), nullable=is_nullable(args), values=_listed(args, value))
+        return real(
+            ends,
+            magnitudes(magnitudes_of(a), magnitudes_of(b)),
+            nullable=is_nullable(args),
+            values=_listed(args, value),
+        )
 
     return rule
 
@@ -138,16 +143,16 @@ def _unsigned(value: Callable[..., float | None]) -> Callable[..., Value | None]
     return lambda *numbers: None if (number := value(*numbers)) is None else number + 0.0
 
 
-def _sum_reach(a: Reach, b: Reach) -> Reach:
-    return Reach(max(a.large, b.large) + 1, max(a.fine, b.fine) + _CANCELLED)
+def _sum_reach(a: Magnitudes, b: Magnitudes) -> Magnitudes:
+    return Magnitudes(max(a.large, b.large) + 1, max(a.fine, b.fine) + _CANCELLED)
 
 
-def _product_reach(a: Reach, b: Reach) -> Reach:
-    return Reach(a.large + b.large, a.fine + b.fine)
+def _product_reach(a: Magnitudes, b: Magnitudes) -> Magnitudes:
+    return Magnitudes(a.large + b.large, a.fine + b.fine)
 
 
-def _quotient_reach(a: Reach, b: Reach) -> Reach:
-    return Reach(a.large + b.fine, a.fine + b.large)
+def _quotient_reach(a: Magnitudes, b: Magnitudes) -> Magnitudes:
+    return Magnitudes(a.large + b.fine, a.fine + b.large)
 
 
 def _difference(a: Bounds, b: Bounds) -> Bounds:
@@ -160,7 +165,7 @@ def _divided(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     nullable = is_nullable(args) or holds_zero(b.bounds)
     return real(
         loosened(divided(a.bounds, b.bounds)),
-        _quotient_reach(reach_of(a), reach_of(b)),
+        _quotient_reach(magnitudes_of(a), magnitudes_of(b)),
         nullable=nullable,
         values=values,
     )
@@ -171,19 +176,19 @@ def _remainder(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     a, b = args
     most = magnitude(b.bounds)[1]
     furthest = smallest([magnitude(a.bounds)[1], None if most is None else most * _LARGEST_QUOTIENT])
-    reach = _sum_reach(reach_of(a), reach_of(b))
+    magnitudes = _sum_reach(magnitudes_of(a), magnitudes_of(b))
     if furthest is None:
-        return real((None, None), reach, nullable=True)
+        return real((None, None), magnitudes, nullable=True)
     low, high = remainder(a.bounds, most)
     blur = furthest * _MOD_ROUNDING
     ends = (None if low is None else low - blur), (None if high is None else high + blur)
-    return real(ends, reach, nullable=True)
+    return real(ends, magnitudes, nullable=True)
 
 
 def _of_real(bounds: Callable[[Bounds], Bounds], value: Callable[[float], float]) -> Rule:
     def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         ends = bounds(args[0].bounds)
-        return real(ends, reach_of(args[0]), nullable=is_nullable(args), values=_listed(args, value))
+        return real(ends, magnitudes_of(args[0]), nullable=is_nullable(args), values=_listed(args, value))
 
     return rule
 

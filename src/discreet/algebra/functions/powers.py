@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from discreet.algebra.functions.intervals import COARSE, hull, loosened, overlap, reaching_zero, root
-from discreet.algebra.functions.record_rules import Rule, is_nullable, reach_of, real
+from discreet.algebra.functions.record_rules import Rule, is_nullable, magnitudes_of, real
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
-from discreet.algebra.value_properties import AS_READ, UNBOUNDED, Bounds, Reach, ValueProperties
+from discreet.algebra.value_properties import AS_READ, UNBOUNDED, Bounds, Magnitudes, ValueProperties
 from discreet.catalog import Type
 
 _R = Type.REAL
@@ -18,7 +18,7 @@ _LARGEST_SQL, _LEAST_SQL = (f"CAST('{float(end)!r}' AS DOUBLE)" for end in (_LAR
 _ZERO = "CAST(0 AS DOUBLE)"
 _SATURATED = "69.3147180559945"
 """Less than the logarithm of 2**100 by a few ulps."""
-_LOGARITHM = Reach(10, 60)
+_LOGARITHM = Magnitudes(10, 60)
 """Of logarithms: below 1,024, and at least the distance of 1 to the next double, in any base."""
 _BLUR = Fraction(1, 2**40)
 """More than the logarithm of an end moves when the end is rounded to a double."""
@@ -37,9 +37,13 @@ def _within_sql(sql: str) -> str:
 
 
 def _root(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
-    reach = reach_of(args[0])
+    magnitudes = magnitudes_of(args[0])
     nullable = args[0].nullable or args[0].low is None or args[0].low < 0
-    return real(loosened(root(args[0].bounds)), Reach(reach.large // 2 + 1, reach.fine // 2 + 1), nullable=nullable)
+    return real(
+        loosened(root(args[0].bounds)),
+        Magnitudes(magnitudes.large // 2 + 1, magnitudes.fine // 2 + 1),
+        nullable=nullable,
+    )
 
 
 def _logarithm(log: Callable[[float], float]) -> Rule:
@@ -47,9 +51,9 @@ def _logarithm(log: Callable[[float], float]) -> Rule:
 
     def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         low, high = args[0].bounds
-        reach, two = reach_of(args[0]), Fraction(log(2.0))
+        magnitudes, two = magnitudes_of(args[0]), Fraction(log(2.0))
         ends = _log_end(low, log, -1), _log_end(high, log, 1)
-        known = overlap(ends, (-reach.fine * two - 1, reach.large * two + 1))
+        known = overlap(ends, (-magnitudes.fine * two - 1, magnitudes.large * two + 1))
         return real(loosened(known, COARSE), _LOGARITHM, nullable=args[0].nullable or low is None or low <= 0)
 
     return rule
@@ -115,9 +119,13 @@ def _corner(base: Fraction | None, power: Fraction | None) -> Fraction | None:
 
 def _within(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     low, high = reaching_zero(args[0].bounds, _LEAST)
-    reach = reach_of(args[0])
-    nullable = args[0].nullable or reach.large > AS_READ.large
-    return real((low, high), Reach(min(reach.large, AS_READ.large), min(reach.fine, AS_READ.fine)), nullable=nullable)
+    magnitudes = magnitudes_of(args[0])
+    nullable = args[0].nullable or magnitudes.large > AS_READ.large
+    return real(
+        (low, high),
+        Magnitudes(min(magnitudes.large, AS_READ.large), min(magnitudes.fine, AS_READ.fine)),
+        nullable=nullable,
+    )
 
 
 # Records

@@ -20,11 +20,11 @@ from discreet.algebra.value_properties import (
     MOST_VALUES,
     UNBOUNDED,
     Bounds,
-    Reach,
+    Magnitudes,
     Value,
     ValueProperties,
     every_value,
-    outwards,
+    round_outwards,
 )
 from discreet.catalog import Type
 from discreet.catalog.timestamps import FIRST_MOMENT, LAST_MOMENT, place_of
@@ -53,7 +53,7 @@ def truth(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
 
 def integer(bounds: Bounds, *, nullable: bool, values: Domain = None) -> ValueProperties:
     """A whole number: NULL where 64 bits do not hold it."""
-    low, high = whole(outwards(bounds))
+    low, high = whole(round_outwards(bounds))
     return ValueProperties(
         type=Type.INTEGER, low=low, high=high, values=values, nullable=nullable or not is_held(bounds)
     )
@@ -65,10 +65,10 @@ def counted(bounds: Bounds, *, nullable: bool, values: Domain = None) -> ValuePr
     return ValueProperties(type=Type.INTEGER, low=low, high=high, values=values, nullable=nullable)
 
 
-def real(bounds: Bounds, reach: Reach, *, nullable: bool, values: Domain = None) -> ValueProperties:
+def real(bounds: Bounds, magnitudes: Magnitudes, *, nullable: bool, values: Domain = None) -> ValueProperties:
     """A real number."""
-    low, high = outwards(bounds)
-    return ValueProperties(type=Type.REAL, low=low, high=high, values=values, nullable=nullable, reach=reach)
+    low, high = round_outwards(bounds)
+    return ValueProperties(type=Type.REAL, low=low, high=high, values=values, nullable=nullable, magnitudes=magnitudes)
 
 
 def text(longest: int, *, nullable: bool, values: Domain = None) -> ValueProperties:
@@ -103,12 +103,12 @@ def moment(bounds: Bounds, *, nullable: bool, values: Domain = None) -> ValuePro
 
 def as_given(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     """The first argument, unchanged, but no longer a column."""
-    return replace(args[0], person=False, numbering=False, origin=None)
+    return replace(args[0], person=False, unique_per_person=False, origin=None)
 
 
-def reach_of(properties: ValueProperties) -> Reach:
+def magnitudes_of(properties: ValueProperties) -> Magnitudes:
     """The magnitudes of a real."""
-    return properties.reach or AS_READ
+    return properties.magnitudes or AS_READ
 
 
 def longest_of(properties: ValueProperties) -> int:

@@ -19,12 +19,12 @@ from discreet.algebra.functions.record_rules import (
     integer,
     is_nullable,
     listed_image,
-    reach_of,
+    magnitudes_of,
     real,
     whole_constant,
 )
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
-from discreet.algebra.value_properties import Bounds, Reach, ValueProperties
+from discreet.algebra.value_properties import Bounds, Magnitudes, ValueProperties
 from discreet.catalog import Type
 
 _I, _R = Type.INTEGER, Type.REAL
@@ -65,8 +65,8 @@ def _digits(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     low, high = loosened(args[0].bounds)
     ends = stepped((None if low is None else low * scale, None if high is None else high * scale), away)
     bounds: Bounds = (None if ends[0] is None else ends[0] / scale), (None if ends[1] is None else ends[1] / scale)
-    reach = reach_of(args[0])
-    return real(loosened(bounds), Reach(max(reach.large + 1, 51), 51), nullable=args[0].nullable)
+    magnitudes = magnitudes_of(args[0])
+    return real(loosened(bounds), Magnitudes(max(magnitudes.large + 1, 51), 51), nullable=args[0].nullable)
 
 
 def _tens(args: Sequence[ValueProperties], _: Type) -> ValueProperties:

@@ -27,7 +27,7 @@ from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.noise import SYSTEM_BITS
 from discreet.pipeline.journal import NoJournal
 from discreet.pipeline.pipeline import READ_SLOTS, Resources
-from discreet.sql.coded_rows import PeoplesRows, plan_rows
+from discreet.sql.coded_rows import CodedSource, plan_rows
 from discreet.synthetic.synthesis_run import synthesis, tables_of
 from discreet.synthetic.synthetic_release import SyntheticRelease
 
@@ -44,7 +44,7 @@ class _Comparable:
     """A release, and the rows of its source as they are served now, coded as the release has them."""
 
     release: SyntheticRelease
-    rows: PeoplesRows
+    rows: CodedSource
     source: str
 
 
@@ -117,7 +117,7 @@ def _comparable(request: CompareRequest, context: Context) -> _Comparable:
     return _Comparable(release, _rows_of(release, source, request, context), source)
 
 
-def _rows_of(release: SyntheticRelease, source: str, request: CompareRequest, context: Context) -> PeoplesRows:
+def _rows_of(release: SyntheticRelease, source: str, request: CompareRequest, context: Context) -> CodedSource:
     columns = release.domain.columns
     rows = plan_rows(
         source,
@@ -140,7 +140,7 @@ def _rows_of(release: SyntheticRelease, source: str, request: CompareRequest, co
 
 @contextmanager
 def _real_rows(
-    rows: PeoplesRows, release: SyntheticRelease, context: Context
+    rows: CodedSource, release: SyntheticRelease, context: Context
 ) -> Iterator[tuple[CountedRows, CountedRows, CountedRows]]:
     """All real rows; most of them; and the others."""
     engine = context.engine

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from discreet.algebra.relations import Compute, Relation, Scan
+from discreet.algebra.relations import Project, Relation, Scan
 from discreet.api.context import Context
 from discreet.api.operations.run_steps import charged_release, plan_facts, reusable, run_basis, run_budget
 from discreet.api.plans import PlannedQueries, TablesPlan
@@ -14,7 +14,7 @@ from discreet.api.requests.tabulate import TabulateRequest
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import UnknownName
 from discreet.measurement.runs import Basis, TableRun
-from discreet.sql.coded_rows import Found, PeoplesRows, columns_query, plan_rows
+from discreet.sql.coded_rows import CodedSource, Found, columns_query, plan_rows
 from discreet.workloads.queries.workload import Workload
 from discreet.workloads.releases.regional import Geography, RegionalRelease, planned, regional, widths
 from discreet.workloads.releases.tabulation import TabulatedRelease, plan_over, tabulation
@@ -79,7 +79,7 @@ def _by_region(request: TabulateRequest, tree: str, context: Context) -> _Planne
     geography = Geography.in_table(declared, catalog.tables[declared.table], context.engine)
     smallest = geography.smallest
     regions = {smallest: tuple(geography.names[smallest])}
-    basis = _basis(request, context, found=regions).led_by(smallest)
+    basis = _basis(request, context, found=regions).with_first(smallest)
     invariant = declared.invariant if _has_all_rows_of(declared.of, basis.rows.query.rows) else None
     plan = planned(basis.domain, basis.budget, geography, invariant)
     totals = None if invariant is None or declared.of is None else _totals(declared.of, smallest, regions, context)
@@ -102,7 +102,7 @@ def _basis(request: TabulateRequest, context: Context, *, found: Found | None = 
     )
 
 
-def _totals(table: str, region: str, regions: Found, context: Context) -> PeoplesRows:
+def _totals(table: str, region: str, regions: Found, context: Context) -> CodedSource:
     """All rows of a table by their region. This query is ours: no part of it comes from an analyst."""
     text = columns_query(table, [region], context.catalog)
     rows = plan_rows(text, context.catalog, context.engine, found=regions, today=context.ledger.data_day())
@@ -112,7 +112,7 @@ def _totals(table: str, region: str, regions: Found, context: Context) -> People
 
 def _has_all_rows_of(table: str | None, rows: Relation) -> bool:
     """Whether a relation has exactly the rows of a table, perhaps with more columns."""
-    while isinstance(rows, Compute):
+    while isinstance(rows, Project):
         rows = rows.rows
     return isinstance(rows, Scan) and rows.table.name == table
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.identity_cache import Remembering
-from discreet.algebra.query import Kind, Query
+from discreet.algebra.identity_cache import IdentityCache
+from discreet.algebra.query import MeasureKind, Query
 from discreet.algebra.relations import Relation
 from discreet.algebra.value_properties import Value
 from discreet.catalog import Catalog, Network, Table, Type
@@ -71,7 +71,7 @@ class DuckEngine:
         self._public = PublicTables(self._data, self._watch)
         self._cursors: list[duckdb.DuckDBPyConnection] = []
         salt = self._snapshot.salt
-        self._groupings: Remembering[Query, list[Grouping]] = Remembering(lambda asked: groupings(asked, salt=salt))
+        self._groupings: IdentityCache[Query, list[Grouping]] = IdentityCache(lambda asked: groupings(asked, salt=salt))
         self._parsed = lru_cache(maxsize=_REMEMBERED)(self._data.extract_statements)
         self._lock = threading.Lock()
 
@@ -96,7 +96,7 @@ class DuckEngine:
         `cancel` sets `cancelled` from another thread.
         """
         asked = cancelled or threading.Event()
-        if query.is_everybody:  # free, so that nothing may be read for it: how long it takes would be free, too
+        if query.is_public_size:  # free, so that nothing may be read for it: how long it takes would be free, too
             everybody = ExactRows((), tuple(self._people.copy() for _ in query.measures), None, {})
             return [everybody] * len(query.sets)
         try:
@@ -175,7 +175,7 @@ class DuckEngine:
 
     def holding(self, queries: Sequence[Query]) -> AbstractContextManager[None]:
         """Hold the public relations that these queries read; prepare those that are missing."""
-        written = [self._groupings(query) for query in queries if not query.is_everybody]
+        written = [self._groupings(query) for query in queries if not query.is_public_size]
         return self._public.holding([table for each in written for one in _statements(each) for table in one.tables])
 
     # Public tables
@@ -228,7 +228,7 @@ class DuckEngine:
                 histograms[index] = _histogram(_table(cursor, statement))
         keys, numbers = integers[: len(kinds)], iter(integers[len(kinds) :])
         zeros = np.zeros(len(integers[0]), dtype=np.int64) if integers else np.zeros(1, dtype=np.int64)
-        measures = tuple(zeros if measure.kind is Kind.QUANTILE else next(numbers) for measure in query.measures)
+        measures = tuple(zeros if measure.kind is MeasureKind.QUANTILE else next(numbers) for measure in query.measures)
         return ExactRows(tuple(keys), measures, next(numbers) if grouping.counts_people else None, histograms)
 
     @contextmanager

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import duckdb
 
-from discreet.algebra.grid_steps import Steps
+from discreet.algebra.grids import Grid
 from discreet.catalog import Catalog, Column, Network, Table, Type
 from discreet.engines.duckdb.spill_folder import Spill
 from discreet.engines.graphs.snapshot_networks import copied
@@ -356,7 +356,7 @@ def _unique(catalog: Catalog, table: Table) -> list[int]:
 
 def _steps(at: int, column: Column) -> str:
     low, high = column.steps
-    return clamped(steps_of(f"c{at}", column.type, Steps(column.grid_step, low, high)), low, high)
+    return clamped(steps_of(f"c{at}", column.type, Grid(column.grid_step, low, high)), low, high)
 
 
 def _steps_type(column: Column) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from discreet.algebra.expressions import Call, Expression, Field
-from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Windowed
+from discreet.algebra.relations import Filter, Join, Mark, PerPerson, Project, Relation, Scan, Windowed
 from discreet.engines.sqlgen.common_subexpressions import mentions
 
 HEAVY = 200
@@ -38,9 +38,9 @@ def _of_columns(relation: Relation) -> list[int]:
     match relation:
         case Scan():
             return [1] * len(relation.columns)
-        case Keep():
+        case Filter():
             return _of_columns(relation.rows)
-        case Compute():
+        case Project():
             below = _of_columns(relation.rows)
             return [_of(expression, below) for expression in relation.expressions]
         case Join():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.algebra.query import Key, Query
-from discreet.algebra.relations import Compute, Keep, Relation, Scan
+from discreet.algebra.relations import Filter, Project, Relation, Scan
 from discreet.catalog import Type
 from discreet.engines.sqlgen import window_clause
 from discreet.engines.sqlgen.dialects import duckdb as dialect
@@ -120,7 +120,7 @@ class Cut:
 
 def _is_cheap(relation: Relation) -> bool:
     """Whether rows are streamed, without an aggregation or a join."""
-    while isinstance(relation, Keep | Compute):
+    while isinstance(relation, Filter | Project):
         relation = relation.rows
     return isinstance(relation, Scan)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.algebra.query import Key, Kind, Measure, Query
+from discreet.algebra.query import Key, Measure, MeasureKind, Query
 from discreet.catalog import Type
 from discreet.engines.sqlgen.common_subexpressions import Levels
 from discreet.engines.sqlgen.condition_size import is_heavy
@@ -71,19 +71,19 @@ class _Rows:
         keys = [self._key(index, key) for index, key in enumerate(query.keys)]
         self._measured = [self._aggregate(measure) for measure in query.measures]
         parts = ["o", *keys, *(f"{text} AS {name}" for text, name in self._operands.items())]
-        order = ids(query.rows) if query.is_cut else []
+        order = ids(query.rows) if query.needs_bounding else []
         relation = self._renderer.relation(query.rows, {"o", *order, *self._levels.used})
         closed = query.drops_undeclared and is_heavy([key.expression for key in query.keys], query.rows)
         source = f"SELECT {', '.join([*parts, *order])} FROM {self._levels.source(f'({relation})', closed=closed)}"
         self._cut = Cut(query, salt=salt)
-        if query.is_cut:
+        if query.needs_bounding:
             self._sql = self._cut.of(f"({source})")
         else:
             self._sql = self._cut.declared(f"({source})") if query.drops_undeclared else f"({source})"
 
     def grouping(self, keys: tuple[int, ...]) -> Grouping:
         measures = self._query.measures
-        quantiles = [index for index, measure in enumerate(measures) if measure.kind is Kind.QUANTILE]
+        quantiles = [index for index, measure in enumerate(measures) if measure.kind is MeasureKind.QUANTILE]
         histograms = {index: self._statement(self._histogram(keys, index)) for index in quantiles}
         private = any(self._query.keys[index].values is None for index in keys)
         integers = self._integers(keys, private=private, ordered=bool(quantiles))
@@ -111,7 +111,7 @@ class _Rows:
         values = key.values or ()
         if not 0 < len(values) <= _MOST_POSITIONS or len(set(values)) < len(values) or None in values:
             return False
-        counts_people = any(measure.kind is Kind.PEOPLE for measure in self._query.measures)
+        counts_people = any(measure.kind is MeasureKind.PEOPLE for measure in self._query.measures)
         return counts_people and not self._query.drops_undeclared and key.expression.properties.type is Type.TEXT
 
     def _shown(self, index: int) -> str:
@@ -132,9 +132,9 @@ class _Rows:
             else self._operand(f"coalesce({self._levels.text(measure.where)}, false)", "f")
         )
         match measure.kind:
-            case Kind.PRESENT:
+            case MeasureKind.PRESENT:
                 return _Folds(measure.kind, self._operand(self._levels.text(measure.values[0])), where)
-            case Kind.DISTINCT:
+            case MeasureKind.DISTINCT:
                 names = [self._operand(_canonical_value(self._levels, value)) for value in measure.values]
                 present = " AND ".join(f"{name} IS NOT NULL" for name in names)
                 return _Folds(
@@ -142,13 +142,13 @@ class _Rows:
                     names[0] if len(names) == 1 else f"row({', '.join(names)})",
                     " AND ".join(part for part in (present, where) if part),
                 )
-            case Kind.TOTAL:
+            case MeasureKind.TOTAL:
                 return _Folds(measure.kind, _centred(self._steps(measure, 0), measure.centres[0]), where)
-            case Kind.SQUARES | Kind.PRODUCTS:
+            case MeasureKind.SQUARES | MeasureKind.PRODUCTS:
                 last = len(measure.steps) - 1
                 first, second = (_centred(self._steps(measure, at), measure.centres[at]) for at in (0, last))
                 return _Folds(measure.kind, _product(first, second, measure), where)
-            case Kind.QUANTILE:
+            case MeasureKind.QUANTILE:
                 bins = measure.bins
                 name = dialect.bin_of(self._steps(measure, 0), factor=bins.factor, first=bins.first, last=bins.last)
                 return _Folds(measure.kind, name, where)
@@ -158,8 +158,8 @@ class _Rows:
 
     def _integers(self, keys: tuple[int, ...], *, private: bool, ordered: bool) -> str:
         names, shown = [f"k{index}" for index in keys], [self._shown(index) for index in keys]
-        folds = [fold for fold in self._measured if fold.kind is not Kind.QUANTILE]
-        if private and all(fold.kind is not Kind.DISTINCT for fold in folds):
+        folds = [fold for fold in self._measured if fold.kind is not MeasureKind.QUANTILE]
+        if private and all(fold.kind is not MeasureKind.DISTINCT for fold in folds):
             return _by_people(folds, names, shown, self._sql) + _sorted(names, ordered=ordered)
         parts = [*shown, *(fold.over_rows for fold in folds), *(["count(DISTINCT o)"] if private else [])]
         return f"SELECT {', '.join(parts) or 'count(*)'} FROM {self._sql}{_grouped(names)}{_sorted(names, ordered=ordered)}"
@@ -179,7 +179,7 @@ class _Rows:
 class _Folds:
     """How one measure aggregates rows: `value` of each row for which `where` holds."""
 
-    kind: Kind
+    kind: MeasureKind
     value: str | None
     where: str | None
 
@@ -190,30 +190,30 @@ class _Folds:
     @property
     def over_rows(self) -> str:
         """Aggregate the rows of a group directly."""
-        if self.kind is Kind.PEOPLE:
+        if self.kind is MeasureKind.PEOPLE:
             return f"count(DISTINCT o){self._kept}"
-        if self.kind is Kind.DISTINCT:
+        if self.kind is MeasureKind.DISTINCT:
             return f"count(DISTINCT {self.value}){self._kept}"
         return self.of_person if self._is_count else _exactly(self.of_person)
 
     @property
     def _is_count(self) -> bool:
-        return self.kind in (Kind.ROWS, Kind.PRESENT)
+        return self.kind in (MeasureKind.ROWS, MeasureKind.PRESENT)
 
     @property
     def of_person(self) -> str:
         """Aggregate the rows of one person in a group."""
-        if self.kind is Kind.ROWS:
+        if self.kind is MeasureKind.ROWS:
             return f"count(*){self._kept}"
-        if self.kind is Kind.PRESENT:
+        if self.kind is MeasureKind.PRESENT:
             return f"count({self.value}){self._kept}"
-        if self.kind is Kind.PEOPLE:
+        if self.kind is MeasureKind.PEOPLE:
             return "true" if self.where is None else f"bool_or({self.where})"
         return f"sum({self.value}){self._kept}"
 
     def over_people(self, name: str) -> str:
         """Aggregate the per-person results of a group."""
-        if self.kind is Kind.PEOPLE:
+        if self.kind is MeasureKind.PEOPLE:
             return f"count(*) FILTER (WHERE {name})"
         return f"CAST(coalesce(sum({name}), 0) AS BIGINT)" if self._is_count else _exactly(f"sum({name})")
 

@@ -13,8 +13,19 @@ from dataclasses import dataclass
 
 from discreet.algebra.aggregates import Aggregate, Fold
 from discreet.algebra.expressions import Expression, Field, Literal
-from discreet.algebra.grid_steps import Steps
-from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
+from discreet.algebra.grids import Grid
+from discreet.algebra.relations import (
+    Filter,
+    Join,
+    JoinKind,
+    Mark,
+    PerPerson,
+    Project,
+    Relation,
+    Scan,
+    UnionAll,
+    Windowed,
+)
 from discreet.engines.duckdb.snapshot import DATA, WORK
 from discreet.engines.sqlgen import window_clause
 from discreet.engines.sqlgen.common_subexpressions import Levels, Sides
@@ -66,12 +77,12 @@ class Renderer:
         match relation:
             case Scan():
                 return _scan(relation, kept)
-            case Keep():
+            case Filter():
                 closed = is_heavy([relation.condition], relation.rows)
                 return self._keep(
                     relation.condition, kept, lambda need: self.relation(relation.rows, need), closed=closed
                 )
-            case Compute():
+            case Project():
                 return self._compute(relation, kept)
             case Join():
                 return self._join(relation, kept)
@@ -86,7 +97,7 @@ class Renderer:
     def levels(self) -> Levels:
         return Levels(lambda: next(self._values))
 
-    def steps(self, levels: Levels, rows: Relation, value: Expression, steps: Steps) -> str:
+    def steps(self, levels: Levels, rows: Relation, value: Expression, steps: Grid) -> str:
         """Write a value as grid steps: the stored ones if there are any, clamped in any case."""
         if isinstance(value, Field) and rows.columns[value.at].step == steps.step:
             name = levels.column("s", value.at)
@@ -104,7 +115,7 @@ class Renderer:
         source = levels.source(f"({below({*kept, *levels.used})})", closed=closed)
         return f"{_select(kept)} FROM {source} WHERE {text}"
 
-    def _compute(self, relation: Compute, kept: list[str]) -> str:
+    def _compute(self, relation: Project, kept: list[str]) -> str:
         levels = self.levels()
         parts = [name for name in kept if name[0] in "oi"]
         need = set(parts)
@@ -119,7 +130,7 @@ class Renderer:
                 ]
         return f"{_select(parts)} FROM {levels.source(f'({self.relation(relation.rows, need | levels.used)})')}"
 
-    def _stack(self, relation: Stack, kept: list[str]) -> str:
+    def _stack(self, relation: UnionAll, kept: list[str]) -> str:
         kinds = relation.shape.ids[1:]
         selects, start = [], 0
         plain = [name for name in kept if name[0] != "i"]
@@ -138,7 +149,7 @@ class Renderer:
     # Two relations
 
     def _join(self, join: Join, kept: list[str]) -> str:
-        if join.on is None or join.how is not How.INNER:
+        if join.on is None or join.how is not JoinKind.INNER:
             return self._pairs(join, kept, join.on)
         closed = is_heavy([join.on], join.left, join.right)
         every = columns(join)
@@ -157,7 +168,7 @@ class Renderer:
         closed = _is_heavy_between(join, a, b, on)
         left = self._side(a, [at for key, _ in join.keys for at in _places(key)], sides[0], meets=b, closed=closed)
         right = self._side(b, [at for _, key in join.keys for at in _places(key)], sides[1], meets=a, closed=closed)
-        words = {How.INNER: "JOIN", How.LEFT: "LEFT JOIN", How.FULL: "FULL JOIN"}
+        words = {JoinKind.INNER: "JOIN", JoinKind.LEFT: "LEFT JOIN", JoinKind.FULL: "FULL JOIN"}
         return f"{_select(parts)} FROM {left} AS {names[0]} {words[join.how]} {right} AS {names[1]} ON {_every(conditions)}"
 
     def _mark(self, mark: Mark, kept: list[str]) -> str:
@@ -336,9 +347,9 @@ def _both(join: Join, kept: list[str], names: tuple[str, str], sides: tuple[Leve
             for side in owned:
                 sides[side].used.add("o")
             either = ", ".join(f"{names[side]}.o" for side in owned)
-            yield f"coalesce({either}) AS o" if join.how is How.FULL else f"{names[owned[0]]}.o"
+            yield f"coalesce({either}) AS o" if join.how is JoinKind.FULL else f"{names[owned[0]]}.o"
             continue
-        if join.how is How.FULL and name == f"i{len(join.shape.ids)}":
+        if join.how is JoinKind.FULL and name == f"i{len(join.shape.ids)}":
             for levels in sides:
                 levels.used.add("o")
             yield f"CASE WHEN {names[1]}.o IS NULL THEN 2 WHEN {names[0]}.o IS NULL THEN 3 ELSE 1 END AS {name}"

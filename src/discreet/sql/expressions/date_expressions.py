@@ -12,7 +12,7 @@ from discreet.algebra.expressions import Expression, Literal, call
 from discreet.algebra.registry import spelled
 from discreet.catalog import Type
 from discreet.errors import NotAllowed
-from discreet.sql.expressions.type_matching import apply, as_type, cast, misfit, unknown
+from discreet.sql.expressions.type_matching import apply, as_type, cast, type_mismatch, unknown
 from discreet.sql.reader.reader_model import Here
 
 Rule: TypeAlias = Callable[[Any, Here], Expression]
@@ -81,7 +81,7 @@ def _age(node: exp.Anonymous, here: Here) -> Expression:
     """AGE(a, b): the whole years from b to a; AGE(b): to the day of the data."""
     days = [_day(part, here) for part in node.expressions]
     if len(days) not in (1, 2):
-        raise misfit()
+        raise type_mismatch()
     return call("age_years", days[-1], days[0] if len(days) == 2 else today(here))
 
 

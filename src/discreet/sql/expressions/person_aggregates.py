@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.algebra.aggregates import Aggregate, Fold
 from discreet.algebra.expressions import Expression, Field, Literal, call
-from discreet.algebra.grid_steps import Steps, steps_for
+from discreet.algebra.grids import Grid, grid_for
 from discreet.algebra.relations import PerPerson
 from discreet.algebra.value_properties import ValueProperties
 from discreet.catalog import Type
@@ -89,7 +89,7 @@ def _count(argument: exp.Expr, where: Expression | None, here: Here) -> Aggregat
 
 
 def _folded(fold: Fold, value: Expression, where: Expression | None, here: Here, *, name: str | None) -> Aggregate:
-    steps: Steps | None = None
+    steps: Grid | None = None
     if fold in (Fold.SUM, Fold.AVERAGE):
         if value.properties.type is Type.BOOLEAN:
             value = call("to_int", value)
@@ -98,10 +98,10 @@ def _folded(fold: Fold, value: Expression, where: Expression | None, here: Here,
     return Aggregate(fold, value, where, steps)
 
 
-def _steps(value: Expression, scope: Scope, context: Context, *, name: str | None) -> Steps:
+def _steps(value: Expression, scope: Scope, context: Context, *, name: str | None) -> Grid:
     """The grid that reals are summed on; public ones have the bounds that they are found to have."""
     stored = scope.relation.columns[value.at].step if isinstance(value, Field) and value.at < scope.width else None
-    return steps_for(bounded(value, scope, context), stored, name=name)
+    return grid_for(bounded(value, scope, context), stored, name=name)
 
 
 def bounded(value: Expression, scope: Scope, context: Context) -> ValueProperties:
@@ -128,7 +128,7 @@ class Grouped(Scope):
     values: dict[int, int]
     """Where the value of an aggregate stands, by the identity of its node."""
 
-    def stand_in(self, node: exp.Expr, here: Here) -> Expression | None:
+    def replacement(self, node: exp.Expr, here: Here) -> Expression | None:
         if id(node) in self.values:
             return self.relation.field(self.values[id(node)])
         for at, (key, _) in enumerate(self.keys):

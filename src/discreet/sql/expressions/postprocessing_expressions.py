@@ -10,7 +10,7 @@ from sqlglot import exp
 from discreet.algebra.released_expressions import After, Apply, Constant, Over
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
-from discreet.sql.reader.error_location import refused_at
+from discreet.sql.reader.error_location import refusal_at
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "//", exp.Mod: "%", exp.Neg: "neg",
@@ -53,7 +53,7 @@ class AfterReader(ABC):
         """An expression, or a refusal."""
         if depth > _DEEPEST:
             raise TooLarge("This expression is nested too deeply.", next_step="Use fewer levels of nesting.")
-        with refused_at(node):
+        with refusal_at(node):
             if isinstance(node, exp.Paren):
                 return self.read(node.this, depth + 1)
             if isinstance(node, exp.Star):

@@ -15,9 +15,9 @@ from discreet.algebra.relations import Scan
 from discreet.catalog import Catalog, Type
 from discreet.catalog.declarations import Column, Table
 from discreet.errors import QueryRefused, UnparsableQuery
-from discreet.sql.coded_rows import CodedColumn, PeoplesRows
+from discreet.sql.coded_rows import CodedColumn, CodedSource
 from discreet.sql.expressions.row_expressions import conjuncts, predicate
-from discreet.sql.reader.error_location import places_in
+from discreet.sql.reader.error_location import locate_refusals
 from discreet.sql.reader.public_lookup import PublicLookup
 from discreet.sql.reader.query_text import read_text
 from discreet.sql.reader.reader_model import Context
@@ -36,13 +36,13 @@ def type_of(column: CodedColumn, key: Key) -> Type:
 
 
 def read_condition(
-    text: str, rows: PeoplesRows, catalog: Catalog, lookup: PublicLookup, *, today: date
+    text: str, rows: CodedSource, catalog: Catalog, lookup: PublicLookup, *, today: date
 ) -> list[Expression]:
     """The parts of a condition that must all be true, over the columns of people's rows by their number; or a refusal by name.
 
     A subquery, a window or an aggregate is none of one row, and refused as what is not known. Nothing is looked up.
     """
-    with places_in(text), _moved_back(text):
+    with locate_refusals(text), _moved_back(text):
         query = read_text(_BEFORE + text + _AFTER).query
         where = query.args.get("where")
         said = {name for name, value in query.args.items() if value}

@@ -23,11 +23,11 @@ from discreet.sql.expressions.type_matching import (
     cast,
     condition,
     is_null,
-    misfit,
     together,
+    type_mismatch,
     unknown,
 )
-from discreet.sql.reader.error_location import refused_at
+from discreet.sql.reader.error_location import refusal_at
 from discreet.sql.reader.reader_model import Context, Here, Names
 from discreet.sql.reader.scope import Scope
 
@@ -106,8 +106,8 @@ def _continues(child: exp.Expr, node: exp.Expr) -> bool:
 
 def reading(node: exp.Expr, here: Here) -> Expression:
     """What a node means where it stands: a stand-in, a subquery or window, or a call of the registry."""
-    with refused_at(node):
-        special = here.scope.stand_in(node, here)
+    with refusal_at(node):
+        special = here.scope.replacement(node, here)
         if special is None:
             special = here.context.special(node, here)
         if special is not None:
@@ -214,7 +214,7 @@ def _is(node: exp.Is, here: Here) -> Expression:
     if not isinstance(node.expression, exp.Boolean) or (
         inner.properties.type is not Type.BOOLEAN and not is_null(inner)
     ):
-        raise misfit()
+        raise type_mismatch()
     return call("is_true" if node.expression.this else "is_false", condition(inner))
 
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.algebra.aggregates import Aggregate, Fold, RowFunction, Window
 from discreet.algebra.expressions import Expression, Literal, call, moved
-from discreet.algebra.relations import How, Join, PerPerson, Relation
+from discreet.algebra.relations import Join, JoinKind, PerPerson, Relation
 from discreet.catalog import Type
 from discreet.errors import JoinsPeople, NotAllowed
 from discreet.sql.expressions.person_aggregates import aggregate, aggregates_in, fresh_aggregate
@@ -190,7 +190,7 @@ def _by_row(here: Here, inner: Scope, parts: Parts, folds: Sequence[Aggregate]) 
     outer = here.scope
     number = outer.window(Window(RowFunction.ROW_NUMBER, None, 0, (), (), None))
     left = Scope(outer.relation, [])
-    pairs = joined(left, inner, How.INNER, replace(parts, inner=[], outer=[]), here.context, keeps_left=True)
+    pairs = joined(left, inner, JoinKind.INNER, replace(parts, inner=[], outer=[]), here.context, keeps_left=True)
     both = Scope(pairs, [])
     aggregates = tuple(fresh_aggregate(both, _over_both(fold, left.relation, inner.relation)) for fold in folds)
     relation = PerPerson(pairs, (pairs.field(number.at),), aggregates)
@@ -219,7 +219,7 @@ class _Folded(Scope):
 
     values: dict[int, Expression]
 
-    def stand_in(self, node: exp.Expr, _here: Here) -> Expression | None:
+    def replacement(self, node: exp.Expr, _here: Here) -> Expression | None:
         if isinstance(node, exp.Subquery | exp.Exists | exp.Window) or (
             isinstance(node, exp.In) and node.args.get("query")
         ):
@@ -258,7 +258,9 @@ def _append(outer: Scope, relation: Relation, keys: Sequence[Pair], on: Sequence
     one_row = relation.is_public and isinstance(relation, PerPerson) and not relation.keys
     always = one_row and not on and not outer.relation.shape.each_once
     condition = side_by_side(on, outer.relation, relation)
-    return outer.append(Join(outer.relation, relation, How.INNER if always else How.LEFT, pairs, condition, 1))
+    return outer.append(
+        Join(outer.relation, relation, JoinKind.INNER if always else JoinKind.LEFT, pairs, condition, 1)
+    )
 
 
 def _one_aggregate() -> NotAllowed:

@@ -30,14 +30,14 @@ def apply(word: str, *args: Expression) -> Expression:
             fitting = _fitting(record, args, widen=widen)
             if fitting is not None:
                 return call(record.name, *fitting)
-    raise misfit()
+    raise type_mismatch()
 
 
 def together(args: Sequence[Expression]) -> list[Expression]:
     """The same values, of one type."""
     kind = _common(args, widen=True)
     if kind is None:
-        raise misfit()
+        raise type_mismatch()
     return [as_type(arg, kind) for arg in args]
 
 
@@ -45,7 +45,7 @@ def as_type(expression: Expression, kind: Type) -> Expression:
     """The same value as a value of a type, where that needs no cast; else refused."""
     converted = _converted(expression, kind, widen=True)
     if converted is None:
-        raise misfit()
+        raise type_mismatch()
     return converted
 
 
@@ -84,7 +84,7 @@ def is_null(expression: Expression) -> bool:
     return isinstance(expression, Literal) and expression.value is None
 
 
-def misfit() -> NotAllowed:
+def type_mismatch() -> NotAllowed:
     """The refusal of values that cannot stand for each other."""
     return NotAllowed(
         "Values of different types are compared or combined.",

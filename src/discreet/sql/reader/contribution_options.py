@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from discreet.algebra.query import Limits
-from discreet.algebra.relations import Compute, Join, Keep, Mark, Relation, Scan, Stack
+from discreet.algebra.query import ContributionBounds
+from discreet.algebra.relations import Filter, Join, Mark, Project, Relation, Scan, UnionAll
 from discreet.catalog import Catalog, Table
 from discreet.errors import NotAllowed
 from discreet.sql.reader.query_text import Options
 
 
-def limits_of(rows: Relation, options: Options, catalog: Catalog, *, has_keys: bool) -> Limits:
+def contribution_bounds_of(rows: Relation, options: Options, catalog: Catalog, *, has_keys: bool) -> ContributionBounds:
     """The limits of a query. They follow from text and catalog, never from the data."""
     groups, per_group = options.max_groups_contributed, options.max_rows_per_group
     if (groups is not None or per_group is not None) and not has_keys:
@@ -33,17 +33,17 @@ def limits_of(rows: Relation, options: Options, catalog: Catalog, *, has_keys: b
         bounds.append(groups * per_group)
     most = min(bounds)
     if groups is None:
-        return Limits(rows=most)
-    return Limits(rows=most, groups=min(groups, most), rows_per_group=min(per_group or most, most))
+        return ContributionBounds(rows=most)
+    return ContributionBounds(rows=most, groups=min(groups, most), rows_per_group=min(per_group or most, most))
 
 
-def tightened(rows: Relation, limits: Limits) -> Relation:
+def with_row_bound(rows: Relation, limits: ContributionBounds) -> Relation:
     """A plain table of the snapshot, tightened by its stored rank before WHERE: a filter instead of a window."""
     match rows:
         case Scan(most=int() as most) if rows.table.is_bounded_once and limits.groups is None:
             return replace(rows, most=min(most, limits.rows))
-        case Keep() | Compute() | Mark():
-            return replace(rows, rows=tightened(rows.rows, limits))
+        case Filter() | Project() | Mark():
+            return replace(rows, rows=with_row_bound(rows.rows, limits))
     return rows
 
 
@@ -54,6 +54,6 @@ def _tables(rows: Relation) -> list[Table]:
             return [] if rows.table.is_public else [rows.table]
         case Join():
             return [*_tables(rows.left), *_tables(rows.right)]
-        case Stack():
+        case UnionAll():
             return [table for part in rows.parts for table in _tables(part)]
     return _tables(rows.rows)

@@ -16,7 +16,7 @@ _MOST_NAMES = 3
 
 
 @contextmanager
-def refused_at(node: exp.Expr) -> Iterator[None]:
+def refusal_at(node: exp.Expr) -> Iterator[None]:
     """Say of a refusal inside that it is about this node, unless it is known to be about a smaller one."""
     try:
         yield
@@ -26,7 +26,7 @@ def refused_at(node: exp.Expr) -> Iterator[None]:
 
 
 @contextmanager
-def places_in(sql: str) -> Iterator[None]:
+def locate_refusals(sql: str) -> Iterator[None]:
     """Say of a refusal inside on which line and in which column of the text it is."""
     try:
         yield
@@ -56,7 +56,7 @@ def span_of_error(error: Exception, sql: str) -> tuple[int, int] | None:
     return max(0, end - max(1, len(stopped.split("\n")[-1]))), min(end, len(sql))
 
 
-def forget_places(query: exp.Expr) -> None:
+def clear_spans(query: exp.Expr) -> None:
     """Of a text that was changed before it was parsed: no place is better than a wrong one."""
     for node in query.walk():
         node.meta.clear()

@@ -13,10 +13,10 @@ from discreet.algebra.query import Query
 from discreet.algebra.released_expressions import View
 from discreet.catalog import Catalog
 from discreet.errors import NotAllowed, TooLarge
-from discreet.sql.reader.error_location import places_in
+from discreet.sql.reader.error_location import locate_refusals
 from discreet.sql.reader.public_lookup import PublicLookup
 from discreet.sql.reader.query_text import Options, Parameters, Text, read_text
-from discreet.sql.reader.reader_model import Context, IsRelease, Names, Released, Rows
+from discreet.sql.reader.reader_model import AggregatesAcrossPeople, Context, Names, Released, Rows
 from discreet.sql.reader.scope import Scope
 from discreet.sql.relations.row_selects import context_of, is_grouped, read_rows
 from discreet.sql.relations.set_operations import read_sets
@@ -47,15 +47,15 @@ def read_query(
 
     `parameters` stand for ? and :name; `today` is the day of the data version, which CURRENT_DATE means.
     """
-    with places_in(sql):
+    with locate_refusals(sql):
         return _read(sql, catalog, lookup, parameters=parameters, today=today)
 
 
-def read_people(
+def read_rows_query(
     sql: str, catalog: Catalog, lookup: PublicLookup, *, parameters: Parameters = (), today: date | None = None
 ) -> tuple[Rows, Options, tuple[str, ...]]:
     """The rows that a SELECT stays, its OPTIONS and what to tell the analyst; refused where it counts across people."""
-    with places_in(sql):
+    with locate_refusals(sql):
         text = read_text(sql, parameters)
         context = context_of(catalog, lookup, today=today)
         meaning = _meaning(text, context, whole=False)
@@ -147,7 +147,7 @@ class _Reader:
             return read_view(query, sources)
         try:
             return read_rows(query, names, self._context)
-        except IsRelease:
+        except AggregatesAcrossPeople:
             return self._release(query, names)
 
     def _with_names(self, query: exp.Expr, names: Names) -> Names:

@@ -19,7 +19,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # mad
 from discreet.catalog.timestamps import in_utc, timestamp_text
 from discreet.errors import BadInput, NotAllowed, TooLarge, UnknownName, UnparsableQuery
 from discreet.sql.builder import quote
-from discreet.sql.reader.error_location import forget_places, span_of_error
+from discreet.sql.reader.error_location import clear_spans, span_of_error
 
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
 Query: TypeAlias = exp.Select | exp.SetOperation
@@ -75,7 +75,7 @@ def read_text(sql: str, parameters: Parameters = ()) -> Text:
         )
     query = _with_parameters(statements[0], parameters)
     if "?" in sql:
-        forget_places(query)
+        clear_spans(query)
     for literal in query.find_all(exp.Literal):
         if not literal.is_string and not _NUMBER.fullmatch(literal.name):
             raise TooLarge("A number in the query is too long or too large.", next_step="Write it with fewer digits.")

@@ -53,7 +53,7 @@ Special: TypeAlias = Callable[[exp.Expr, "Here"], Expression | None]
 """Reads a subquery or a window in an expression; None for anything else."""
 
 
-class IsRelease(NotAllowed):
+class AggregatesAcrossPeople(NotAllowed):
     """A SELECT that counts or sums across people: it is a release, and no rows."""
 
 
@@ -105,9 +105,9 @@ class Here:
         return self.reading(node, self)
 
 
-def a_release() -> IsRelease:
+def across_people_refusal() -> AggregatesAcrossPeople:
     """The refusal of a part that counts across people where rows are needed."""
-    return IsRelease(
+    return AggregatesAcrossPeople(
         "This part aggregates across people, so it must be the outermost SELECT.",
         next_step="Add the person's id column to GROUP BY, or run this part as a query of its own.",
     )

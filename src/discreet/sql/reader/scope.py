@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from discreet.algebra.aggregates import Window
 from discreet.algebra.expressions import Call, Expression, Field, Literal, call, fields_of, moved, over
-from discreet.algebra.relations import Join, Keep, Mark, Relation, Windowed
+from discreet.algebra.relations import Filter, Join, Mark, Relation, Windowed
 from discreet.errors import NotAllowed, UnknownName
 from discreet.sql.reader.error_location import unknown_name
 
@@ -162,7 +162,7 @@ class Scope:
 
     # Expressions
 
-    def stand_in(self, _node: exp.Expr, _here: Here) -> Expression | None:
+    def replacement(self, _node: exp.Expr, _here: Here) -> Expression | None:
         """What an aggregate or a key stands for, in a SELECT that groups; nothing here."""
         return None
 
@@ -180,7 +180,7 @@ class Scope:
     def keep(self, conditions: Sequence[Expression]) -> None:
         """Only the rows for which all conditions are true."""
         if conditions:
-            self.relation = Keep(self.relation, self.fresh(all_of(conditions)))
+            self.relation = Filter(self.relation, self.fresh(all_of(conditions)))
 
     def mark(
         self, inner: Scope, keys: Sequence[tuple[Expression, Expression]], on: Expression | None, *, fan_out: int

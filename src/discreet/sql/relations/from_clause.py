@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from discreet.algebra.relations import Join, Mark, Relation, Scan, Stack
+from discreet.algebra.relations import Join, Mark, Relation, Scan, UnionAll
 from discreet.algebra.table_scan import scan
 from discreet.errors import NotAllowed, TooLarge, UnknownName
 from discreet.sql.expressions.row_expressions import conjuncts, predicate
-from discreet.sql.reader.error_location import refused_at, unknown_table
+from discreet.sql.reader.error_location import refusal_at, unknown_table
 from discreet.sql.reader.reader_model import Context, Names, Released, Rows
 from discreet.sql.reader.scope import Scope, Source
 from discreet.sql.relations.joins import Asked, can_meet, join
@@ -63,7 +63,7 @@ def _join_all(scope: Scope, others: list[tuple[Scope, Asked]]) -> None:
         ready = [pair for pair in others if can_meet(scope, *pair)] if len(others) > 1 else others
         other, asked = (ready or others)[0]
         others.remove((other, asked))
-        with refused_at(asked.node):
+        with refusal_at(asked.node):
             join(scope, other, asked)
 
 
@@ -74,7 +74,7 @@ def _check_names(scopes: Sequence[Scope]) -> None:
 
 
 def _placed(node: exp.Expr, names: Names, context: Context, *, nth: int) -> Scope:
-    with refused_at(node):
+    with refusal_at(node):
         return _source(node, names, context, nth=nth)
 
 
@@ -139,6 +139,6 @@ def _parts(relation: Relation) -> tuple[Relation, ...]:
         return ()
     if isinstance(relation, Join):
         return relation.left, relation.right
-    if isinstance(relation, Stack):
+    if isinstance(relation, UnionAll):
         return relation.parts
     return (relation.rows, relation.others) if isinstance(relation, Mark) else (relation.rows,)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from discreet.algebra.expressions import Call, Expression, Field, fields_of, moved
-from discreet.algebra.relations import Compute, Join, Keep, Mark, Relation, Scan, Windowed
+from discreet.algebra.relations import Filter, Join, Mark, Project, Relation, Scan, Windowed
 from discreet.catalog import Table
 from discreet.errors import NotAllowed
 from discreet.sql.reader.scope import OUTER, Scope, all_of, mapped
@@ -88,9 +88,9 @@ def lineage(relation: Relation, expression: Expression) -> tuple[Table, str] | N
     at = expression.at
     if isinstance(relation, Scan):
         return relation.table, tuple(relation.table.columns)[at]
-    if isinstance(relation, Keep):
+    if isinstance(relation, Filter):
         return lineage(relation.rows, expression)
-    if isinstance(relation, Compute):
+    if isinstance(relation, Project):
         return lineage(relation.rows, relation.expressions[at])
     if isinstance(relation, Mark | Windowed):
         return lineage(relation.rows, expression) if at < len(relation.rows.columns) else None
@@ -132,7 +132,7 @@ def with_field(scope: Scope, expression: Expression) -> Field:
     if isinstance(fresh, Field):
         return fresh
     relation = scope.relation
-    scope.relation = Compute(relation, (*(relation.field(at) for at in range(scope.width)), fresh))
+    scope.relation = Project(relation, (*(relation.field(at) for at in range(scope.width)), fresh))
     return scope.relation.field(scope.width - 1)
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from discreet.algebra.expressions import Expression, Field, call, moved
-from discreet.algebra.relations import How, Join
+from discreet.algebra.relations import Join, JoinKind
 from discreet.sql.reader.reader_model import Context
 from discreet.sql.reader.scope import OUTER, Scope, all_of
 from discreet.sql.relations.join_conditions import Pair, Parts, refuse_further, side_by_side, with_field, without_owners
 
 
-def joined(left: Scope, right: Scope, how: How, parts: Parts, context: Context, *, keeps_left: bool) -> Join:
+def joined(left: Scope, right: Scope, how: JoinKind, parts: Parts, context: Context, *, keeps_left: bool) -> Join:
     """The pairs of rows that fit. What the left side says alone decides about its rows, or where it `keeps_left`, about pairs only."""
     rest = list(parts.rest)
-    if how is How.FULL:
+    if how is JoinKind.FULL:
         rest += parts.inner
     else:
         right.keep(parts.inner)

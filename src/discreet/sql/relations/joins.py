@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from discreet.algebra.expressions import Expression, moved
-from discreet.algebra.relations import How
+from discreet.algebra.relations import JoinKind
 from discreet.errors import JoinsPeople, NotAllowed, UnknownName
 from discreet.sql.expressions.row_expressions import conjuncts, predicate
 from discreet.sql.expressions.type_matching import apply
@@ -202,37 +202,37 @@ def _check_people(left: Scope, right: Scope, keys: Sequence[Pair]) -> None:
         )
 
 
-def _kind(left: Scope, right: Scope, how: str, context: Context) -> How:
+def _kind(left: Scope, right: Scope, how: str, context: Context) -> JoinKind:
     if how == "INNER":
-        return How.INNER
+        return JoinKind.INNER
     if how == "FULL":
         if left.is_public != right.is_public:
             raise NotAllowed(
                 "A FULL join would keep public rows that belong to no person.",
                 next_step="Use a LEFT JOIN that starts from the protected table.",
             )
-        return How.FULL
+        return JoinKind.FULL
     if left.is_public and not right.is_public:
         context.note(
             "Public rows without a matching protected row are not counted. If they are groups, they appear with about 0."
         )
-        return How.INNER
-    return How.LEFT
+        return JoinKind.INNER
+    return JoinKind.LEFT
 
 
-def _put_together(scope: Scope, left: Scope, right: Scope, asked: Asked, how: How) -> None:
+def _put_together(scope: Scope, left: Scope, right: Scope, asked: Asked, how: JoinKind) -> None:
     """Names and positions of both sides: the right one stands behind the left."""
     names = [name.name.lower() for name in asked.node.args.get("using") or ()]
     ours = [_places(left, name) for name in names]
     right.shift(left.width)
     theirs = [_places(right, name) for name in names]
-    shared = {name: (*a, *b) if how is How.FULL else a for name, a, b in zip(names, ours, theirs, strict=True)}
+    shared = {name: (*a, *b) if how is JoinKind.FULL else a for name, a, b in zip(names, ours, theirs, strict=True)}
     scope.merged = {**left.merged, **right.merged, **shared}
     scope.sources = [*left.sources, *right.sources]
-    if how is How.FULL:
+    if how is JoinKind.FULL:
         covers = [a | b for a in left.covers for b in right.covers]
     else:
-        covers = [*left.covers, *(right.covers if how is How.INNER else ())]
+        covers = [*left.covers, *(right.covers if how is JoinKind.INNER else ())]
     scope.covers = covers[:MOST_COVERS]
 
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from discreet.algebra.aggregates import Order, RowFunction, Window
 from discreet.algebra.expressions import Expression, Literal, call
-from discreet.algebra.relations import Compute, Keep, PerPerson, Relation, Scan
+from discreet.algebra.relations import Filter, PerPerson, Project, Relation, Scan
 from discreet.catalog import Catalog, Table, Type
 from discreet.errors import JoinsPeople, NotAllowed, UnknownName
 from discreet.sql.expressions.person_aggregates import aggregates_in, grouped
@@ -18,7 +18,7 @@ from discreet.sql.expressions.row_expressions import conjuncts, expression, pred
 from discreet.sql.expressions.subqueries import Subqueries
 from discreet.sql.reader.error_location import clause_name
 from discreet.sql.reader.public_lookup import PublicLookup
-from discreet.sql.reader.reader_model import Context, Here, Names, Rows, a_release
+from discreet.sql.reader.reader_model import Context, Here, Names, Rows, across_people_refusal
 from discreet.sql.reader.scope import Scope
 from discreet.sql.relations.from_clause import check_size, keep_where, open_from
 
@@ -92,7 +92,7 @@ def _grouped(select: exp.Select, base: Scope, context: Context, names: Names) ->
         return base
     keys = [(node, expression(node, base, context, names)) for node in group_nodes(select, base)]
     if not base.is_public and not any(base.is_person(key) for _, key in keys):
-        raise a_release()
+        raise across_people_refusal()
     clauses = [select.args[name].this for name in ("having", "qualify") if select.args.get(name)]
     nodes = [part for node in (*select.expressions, *clauses) for part in aggregates_in(node)]
     return grouped(base, keys, nodes, Here(base, context, names, reading))
@@ -104,7 +104,7 @@ def group_nodes(select: exp.Select, scope: Scope) -> list[exp.Expr]:
     if group is None:
         return []
     if any(isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets) for node in group.expressions):
-        raise a_release()  # sets without the person among them count across people
+        raise across_people_refusal()  # sets without the person among them count across people
     if any(value for name, value in group.args.items() if name != "expressions"):
         raise NotAllowed(
             "This form of GROUP BY is not supported.", next_step="List the columns or expressions to group by."
@@ -164,7 +164,7 @@ def _projected(scope: Scope, columns: Sequence[tuple[str, Expression]]) -> Rows:
     expressions = tuple(scope.fresh(column) for _, column in columns)
     people = frozenset(at for at, (_, column) in enumerate(columns) if scope.is_person(column))
     names = tuple(name for name, _ in columns)
-    relation = scope.relation if _is_all(expressions, scope.relation) else Compute(scope.relation, expressions)
+    relation = scope.relation if _is_all(expressions, scope.relation) else Project(scope.relation, expressions)
     return Rows(relation, names, _table(relation), frozenset() if relation.is_public else people)
 
 
@@ -174,7 +174,7 @@ def _is_all(expressions: Sequence[Expression], relation: Relation) -> bool:
 
 def _table(relation: Relation) -> Table | None:
     """The table whose rows these are, whole or filtered."""
-    if isinstance(relation, Keep):
+    if isinstance(relation, Filter):
         return _table(relation.rows)
     return relation.table if isinstance(relation, Scan) else None
 
@@ -186,13 +186,13 @@ def distinct_rows(rows: Rows) -> Rows:
     """Each combination of columns once, for each person."""
     relation = rows.relation
     if not relation.is_public and not rows.people:
-        raise a_release()
+        raise across_people_refusal()
     others = [at for at in range(len(relation.columns)) if at not in rows.people]
     once = PerPerson(relation, tuple(relation.field(at) for at in others), ())
     before = 0 if relation.is_public else 1
     places = [0 if at in rows.people else before + others.index(at) for at in range(len(relation.columns))]
     fields = tuple(once.field(at) for at in places)
-    return Rows(once if _is_all(fields, once) else Compute(once, fields), rows.names, None, rows.people)
+    return Rows(once if _is_all(fields, once) else Project(once, fields), rows.names, None, rows.people)
 
 
 def _first_of_each(select: exp.Select, scope: Scope, context: Context, names: Names) -> None:

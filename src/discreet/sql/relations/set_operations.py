@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.algebra.expressions import Expression, Field, Literal, call
-from discreet.algebra.relations import Compute, Keep, Mark, Relation, Stack
+from discreet.algebra.relations import Filter, Mark, Project, Relation, UnionAll
 from discreet.catalog import Type
 from discreet.errors import JoinsPeople, NotAllowed
 from discreet.sql.expressions.type_matching import is_null, real
-from discreet.sql.reader.reader_model import Context, Rows, a_release
+from discreet.sql.reader.reader_model import Context, Rows, across_people_refusal
 from discreet.sql.reader.scope import all_of
 from discreet.sql.relations.row_selects import distinct_rows
 
@@ -39,12 +39,12 @@ def read_sets(query: exp.SetOperation, left: Rows, right: Rows, _context: Contex
     people = left.people & right.people
     ours, theirs = _alike(left.relation, right.relation)
     if isinstance(query, exp.Union):
-        both = Rows(Stack((ours, theirs)), left.names, None, people)
+        both = Rows(UnionAll((ours, theirs)), left.names, None, people)
         return distinct_rows(both) if distinct else both
     if not distinct:
         raise NotAllowed("EXCEPT ALL and INTERSECT ALL are not supported.", next_step="Remove ALL.")
     if not ours.is_public and not people:
-        raise a_release()
+        raise across_people_refusal()
     once = distinct_rows(Rows(ours, left.names, None, people))
     return _marked(once, theirs, wanted=isinstance(query, exp.Intersect))
 
@@ -78,11 +78,11 @@ def _pair(left: Relation, right: Relation, at: int) -> tuple[Expression, Express
 
 
 def _is_null(relation: Relation, at: int) -> bool:
-    return isinstance(relation, Compute) and is_null(relation.expressions[at])
+    return isinstance(relation, Project) and is_null(relation.expressions[at])
 
 
 def _computed(relation: Relation, columns: list[Expression]) -> Relation:
-    return relation if all(isinstance(column, Field) for column in columns) else Compute(relation, tuple(columns))
+    return relation if all(isinstance(column, Field) for column in columns) else Project(relation, tuple(columns))
 
 
 def _marked(once: Rows, others: Relation, *, wanted: bool) -> Rows:
@@ -101,5 +101,5 @@ def _marked(once: Rows, others: Relation, *, wanted: bool) -> Rows:
             keys.append((ours, theirs))
     mark = Mark(rows, others, tuple(keys), all_of(equal) if equal else None)
     fits = mark.field(width)
-    kept = Keep(mark, fits if wanted else call("not", fits))
-    return Rows(Compute(kept, tuple(kept.field(at) for at in range(width))), once.names, None, once.people)
+    kept = Filter(mark, fits if wanted else call("not", fits))
+    return Rows(Project(kept, tuple(kept.field(at) for at in range(width))), once.names, None, once.people)

@@ -30,7 +30,7 @@ def values_of(key: Expression, lookup: PublicLookup) -> tuple[Value | None, ...]
     return values
 
 
-def sets_of(select: exp.Select, number: Callable[[exp.Expr], int]) -> list[tuple[int, ...]]:
+def grouping_sets_of(select: exp.Select, number: Callable[[exp.Expr], int]) -> list[tuple[int, ...]]:
     """Which keys are grouped by together: once for a plain GROUP BY, several times for ROLLUP, CUBE and GROUPING SETS.
 
     `number` gives the number of a key as the query writes it, in the order of the text.
@@ -46,13 +46,13 @@ def sets_of(select: exp.Select, number: Callable[[exp.Expr], int]) -> list[tuple
     for node in group.expressions:
         choices.append(_choices(node, number))
         if len(choices[-1]) * len(choices) > MOST_SETS:
-            raise _too_many()
+            raise _too_many_sets()
     made = [
         tuple(dict.fromkeys(itertools.chain(*parts)))
         for parts in itertools.islice(itertools.product(*choices), MOST_SETS + 1)
     ]
     if len(made) > MOST_SETS:
-        raise _too_many()
+        raise _too_many_sets()
     return list(dict.fromkeys(tuple(sorted(keys)) for keys in made))
 
 
@@ -62,7 +62,7 @@ def _choices(node: exp.Expr, number: Callable[[exp.Expr], int]) -> list[tuple[in
         if isinstance(node, exp.Rollup):
             return [tuple(itertools.chain(*parts[:end])) for end in range(len(parts), -1, -1)]
         if len(parts) > 6:
-            raise _too_many()
+            raise _too_many_sets()
         masks = itertools.product((True, False), repeat=len(parts))
         return [tuple(itertools.chain(*itertools.compress(parts, mask))) for mask in masks]
     if isinstance(node, exp.GroupingSets):
@@ -76,7 +76,7 @@ def _together(node: exp.Expr, number: Callable[[exp.Expr], int]) -> tuple[int, .
     return tuple(number(part) for part in parts)
 
 
-def _too_many() -> TooLarge:
+def _too_many_sets() -> TooLarge:
     return TooLarge(
         "GROUP BY expands to too many grouping sets.", next_step=f"Use at most {MOST_SETS} grouping sets in one query."
     )

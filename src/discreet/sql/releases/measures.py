@@ -9,8 +9,8 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.algebra.expressions import Expression, Field, both, call
-from discreet.algebra.grid_steps import Steps, steps_for
-from discreet.algebra.query import Kind, Measure
+from discreet.algebra.grids import Grid, grid_for
+from discreet.algebra.query import Measure, MeasureKind
 from discreet.algebra.relations import Relation
 from discreet.algebra.released_expressions import Estimate
 from discreet.catalog import Type
@@ -52,7 +52,9 @@ class Measuring:
         if isinstance(node, exp.WithinGroup):
             return self._within_group(node, where)
         if isinstance(node, exp.CountIf):
-            return self._measured(Measure(kind=Kind.ROWS, where=both([*_some(where), self._condition(node.this)])))
+            return self._measured(
+                Measure(kind=MeasureKind.ROWS, where=both([*_some(where), self._condition(node.this)]))
+            )
         if isinstance(node, exp.Count):
             return self._measured(self._count(node.this, where))
         if isinstance(node, exp.Sum):
@@ -67,7 +69,7 @@ class Measuring:
 
     def _sum(self, argument: exp.Expr, where: Expression | None) -> Computed:
         value, steps = self._number(argument)
-        total = Measure(kind=Kind.TOTAL, values=(value,), where=where, steps=(steps,), centres=(0,))
+        total = Measure(kind=MeasureKind.TOTAL, values=(value,), where=where, steps=(steps,), centres=(0,))
         return replace(self._measured(total), type=Type.INTEGER if steps.step == 1 else Type.REAL)
 
     def _ranked(self, node: exp.Expr, where: Expression | None) -> Computed:
@@ -89,7 +91,7 @@ class Measuring:
             raise NotAllowed("A condition must be a BOOLEAN.", next_step="Write a comparison, for example x > 0.")
         return condition
 
-    def _number(self, node: exp.Expr) -> tuple[Expression, Steps]:
+    def _number(self, node: exp.Expr) -> tuple[Expression, Grid]:
         """A value to be summed, and its grid; a truth value counts as 0 or 1."""
         if isinstance(node, exp.Distinct):
             raise NotAllowed(
@@ -106,13 +108,13 @@ class Measuring:
             )
         return value, self._steps(value, node)
 
-    def _steps(self, value: Expression, node: exp.Expr) -> Steps:
+    def _steps(self, value: Expression, node: exp.Expr) -> Grid:
         stored = self.rows().columns[value.at].step if isinstance(value, Field) else None
-        return steps_for(value.properties, stored, name=node.name if isinstance(node, exp.Column) else None)
+        return grid_for(value.properties, stored, name=node.name if isinstance(node, exp.Column) else None)
 
     def _count(self, argument: exp.Expr, where: Expression | None) -> Measure:
         if isinstance(argument, exp.Star) or argument is None:
-            return Measure(kind=Kind.ROWS, where=where)
+            return Measure(kind=MeasureKind.ROWS, where=where)
         if not isinstance(argument, exp.Distinct):
             return self._present(self.read(argument), where)
         values = tuple(self.read(part) for part in argument.expressions)
@@ -120,23 +122,23 @@ class Measuring:
             raise NotAllowed("COUNT(DISTINCT …) takes columns, not a tuple.", next_step="Write COUNT(DISTINCT a, b).")
         if len(values) == 1 and values[0].properties.person:
             present = [call("not_null", values[0])] if values[0].properties.nullable else []
-            return Measure(kind=Kind.PEOPLE, where=both([*_some(where), *present]))
-        return Measure(kind=Kind.DISTINCT, values=values, where=where)
+            return Measure(kind=MeasureKind.PEOPLE, where=both([*_some(where), *present]))
+        return Measure(kind=MeasureKind.DISTINCT, values=values, where=where)
 
     def _present(self, value: Expression, where: Expression | None) -> Measure:
         if not value.properties.nullable:
-            return Measure(kind=Kind.ROWS, where=where)
-        return Measure(kind=Kind.PRESENT, values=(value,), where=where)
+            return Measure(kind=MeasureKind.ROWS, where=where)
+        return Measure(kind=MeasureKind.PRESENT, values=(value,), where=where)
 
     def _about_the_middle(self, node: exp.Expr, where: Expression | None) -> tuple[int, int]:
         """The sum about the middle of the range, which is the most exact, and the number of values."""
         value, steps = self._number(node)
         middle = (steps.low + steps.high) // 2
-        total = Measure(kind=Kind.TOTAL, values=(value,), where=where, steps=(steps,), centres=(middle,))
+        total = Measure(kind=MeasureKind.TOTAL, values=(value,), where=where, steps=(steps,), centres=(middle,))
         return self._index(total), self._index(self._present(value, where))
 
     def _squares(self, total: Measure) -> int:
-        return self._index(_coarsened(replace(total, kind=Kind.SQUARES)))
+        return self._index(_coarsened(replace(total, kind=MeasureKind.SQUARES)))
 
     def _paired(self, node: exp.Expr, where: Expression | None) -> Computed:
         """Sums, squares and products of two numbers over the rows where both are there, about the middles of their ranges.
@@ -150,15 +152,19 @@ class Measuring:
         kept = both([*_some(where), *there])
         totals = [
             Measure(
-                kind=Kind.TOTAL, values=(value,), where=kept, steps=(steps,), centres=((steps.low + steps.high) // 2,)
+                kind=MeasureKind.TOTAL,
+                values=(value,),
+                where=kept,
+                steps=(steps,),
+                centres=((steps.low + steps.high) // 2,),
             )
             for value, steps in ((x, first), (y, second))
         ]
         product = Measure(
-            kind=Kind.PRODUCTS, values=(x, y), where=kept, steps=(first, second),
+            kind=MeasureKind.PRODUCTS, values=(x, y), where=kept, steps=(first, second),
             centres=(totals[0].centres[0], totals[1].centres[0]),
         )  # fmt: skip
-        rows = self._index(Measure(kind=Kind.ROWS, where=kept))
+        rows = self._index(Measure(kind=MeasureKind.ROWS, where=kept))
         sums = [self._index(total) for total in totals]
         squared = {"corr": totals, "slope": totals[:1], "intercept": totals[:1]}.get(_PAIRED[type(node)], [])
         squares = [self._squares(total) for total in squared]
@@ -192,7 +198,9 @@ class Measuring:
                 "Quantiles are supported only for numbers and dates, without DISTINCT.",
                 next_step="For a BOOLEAN, use COUNT(*) FILTER (WHERE x).",
             )
-        measure = Measure(kind=Kind.QUANTILE, values=(value,), where=where, steps=(self._steps(value, node),), q=q)
+        measure = Measure(
+            kind=MeasureKind.QUANTILE, values=(value,), where=where, steps=(self._steps(value, node),), q=q
+        )
         kind = Type.DATE if value.properties.type is Type.DATE else Type.REAL
         return Computed(Estimate("quantile", (self._index(measure),)), kind)
 

@@ -9,20 +9,20 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.query import Choose, Key, Kind, Measure, Query
+from discreet.algebra.query import Choose, Key, Measure, MeasureKind, Query
 from discreet.algebra.released_expressions import After, ColumnOf, Grouping, KeyOf, Release, Select, Sorted, View
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.expressions.postprocessing_expressions import AfterReader, Computed, has_aggregate
 from discreet.sql.expressions.row_expressions import expression
-from discreet.sql.reader.contribution_options import limits_of, tightened
+from discreet.sql.reader.contribution_options import contribution_bounds_of, with_row_bound
 from discreet.sql.reader.error_location import clause_name
 from discreet.sql.reader.query_text import Options
 from discreet.sql.reader.reader_model import Context, Names, Released
 from discreet.sql.reader.scope import Scope
 from discreet.sql.relations.from_clause import keep_where, open_from
 from discreet.sql.relations.row_selects import named_in_select
-from discreet.sql.releases.group_keys import sets_of, values_of
+from discreet.sql.releases.group_keys import grouping_sets_of, values_of
 from discreet.sql.releases.measures import Measuring
 
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
@@ -108,16 +108,16 @@ def read_release(select: exp.Select, names: Names, context: Context, options: Op
     reader = GroupReader(scope, context, names)
     if any(isinstance(node.unalias(), exp.Mode) for node in select.expressions):
         return _mode(select, reader, options)
-    sets = sets_of(select, lambda node: reader.key(named_in_select(node, select, scope)))
+    sets = grouping_sets_of(select, lambda node: reader.key(named_in_select(node, select, scope)))
     shown = [(name, reader.read(node)) for name, node in named_outputs(select)]
     outputs = [(name, computed.after) for name, computed in shown]
     having = _having(select, reader)
     order = [ordered(node, outputs, reader) for node in _listed(select.args.get("order"))]
     if not reader.measuring.measures:
         raise NotAllowed("The query has no aggregate.", next_step="Add COUNT(*).")
-    limits = limits_of(scope.relation, options, context.catalog, has_keys=bool(reader.keys))
+    limits = contribution_bounds_of(scope.relation, options, context.catalog, has_keys=bool(reader.keys))
     query = Query(
-        rows=tightened(scope.relation, limits),
+        rows=with_row_bound(scope.relation, limits),
         keys=tuple(Key(scope.fresh(key.expression), key.values) for key in reader.keys),
         measures=tuple(_fresh(measure, scope) for measure in reader.measuring.measures),
         limits=limits,
@@ -153,9 +153,9 @@ def _mode(select: exp.Select, reader: GroupReader, options: Options) -> Released
             next_step="Ask the data owner to declare the column's values.",
         )
     key = Key(scope.fresh(value), tuple(part for part in listed if part is not None))
-    limits = limits_of(scope.relation, options, context.catalog, has_keys=True)
-    rows = tightened(scope.relation, limits)
-    measures = (Measure(kind=Kind.ROWS),)
+    limits = contribution_bounds_of(scope.relation, options, context.catalog, has_keys=True)
+    rows = with_row_bound(scope.relation, limits)
+    measures = (Measure(kind=MeasureKind.ROWS),)
     context.queries.append(
         Query(rows=rows, keys=(key,), measures=measures, limits=limits, sets=((0,),), choose=Choose(0, 1))
     )

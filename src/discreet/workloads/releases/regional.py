@@ -25,7 +25,7 @@ from discreet.measurement.runs import Basis, Invariant, TableRun
 from discreet.measurement.transcript import about
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.mechanisms.additive.combinations import Integers
-from discreet.sql.coded_rows import PeoplesRows
+from discreet.sql.coded_rows import CodedSource
 from discreet.sql.reader.public_lookup import PublicLookup
 from discreet.workloads.queries.geography import Regions, Tree
 from discreet.workloads.releases.tabulation import different, price_of
@@ -112,7 +112,7 @@ def planned(domain: Domain, budget: AdaptiveBudget, geography: Geography, invari
 
 
 def regional(
-    basis: Basis, plan: TopDown, geography: Geography, *, tree: str, counted: PeoplesRows | None = None
+    basis: Basis, plan: TopDown, geography: Geography, *, tree: str, counted: CodedSource | None = None
 ) -> TableRun:
     """The run that measures tables of all regions. Nothing is read.
 

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from fractions import Fraction
 
 from discreet.algebra.aggregates import Fold
-from discreet.algebra.grid_steps import Steps
+from discreet.algebra.grids import Grid
 from discreet.algebra.value_properties import Value
 from discreet.catalog import Type
 from discreet.catalog.timestamps import FIRST_MOMENT, LAST_MOMENT, timestamp_at, timestamp_text
@@ -94,7 +94,7 @@ def clamped(name: str, low: object, high: object) -> str:
     return f"(CASE WHEN {name} < {low} THEN {low} WHEN {name} > {high} THEN {high} ELSE {name} END)"
 
 
-def steps_of(name: str, kind: Type, steps: Steps) -> str:
+def steps_of(name: str, kind: Type, steps: Grid) -> str:
     """Convert a value to grid steps by floor(v + 1/2); it must still be clamped. The dividend is clamped first, which keeps it in range."""
     if kind is Type.REAL:
         inside = clamped(name, real(float(steps.low * steps.step)), real(float(steps.high * steps.step)))

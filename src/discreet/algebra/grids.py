@@ -18,7 +18,7 @@ _FURTHEST_END = Fraction(2) ** 60
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class Grid:
     """A grid: the size of one step, and the first and the last step that a value is clamped to."""
 
     step: Fraction
@@ -31,14 +31,14 @@ def nearest(value: Fraction) -> int:
     return math.floor(value + Fraction(1, 2))
 
 
-def steps_for(properties: ValueProperties, stored: Fraction | None = None, *, name: str | None = None) -> Steps:
+def grid_for(properties: ValueProperties, stored: Fraction | None = None, *, name: str | None = None) -> Grid:
     """The grid of a bounded value: the stored one of its column, whole numbers and days by ones, or a 2**-20th of the range.
 
     `name` is how the query calls the value, for the refusal of one without bounds.
     """
     low, high = properties.low, properties.high
     if properties.type is Type.BOOLEAN:
-        return Steps(Fraction(1), 0, 1)
+        return Grid(Fraction(1), 0, 1)
     if properties.type is Type.TIMESTAMP:
         raise NotAllowed(
             "SUM, AVG, MIN, MAX and quantiles of timestamps are not supported.",
@@ -47,7 +47,7 @@ def steps_for(properties: ValueProperties, stored: Fraction | None = None, *, na
     if properties.type is Type.TEXT or low is None or high is None or max(abs(low), abs(high)) > _FURTHEST_END:
         raise _unbounded(name)
     if stored is not None:
-        return Steps(stored, nearest(low / stored), nearest(high / stored))
+        return Grid(stored, nearest(low / stored), nearest(high / stored))
     step = power_of_two_below((high - low) / _FINEST) if high > low else Fraction(1)
     if properties.type in (Type.INTEGER, Type.DATE):
         step = max(step, Fraction(1))
@@ -57,7 +57,7 @@ def steps_for(properties: ValueProperties, stored: Fraction | None = None, *, na
             "The values are too far from zero compared with the distance between their bounds.",
             next_step="Subtract a constant first, for example SUM(x - 1000000).",
         )
-    return Steps(step, first, last)
+    return Grid(step, first, last)
 
 
 def _unbounded(name: str | None) -> NeedsBounds:
