@@ -93,7 +93,7 @@ def against_plain(repeats: int) -> list[list[str]]:
         for source in ("visits", "places"):
             plain.execute(f"COPY {source} TO '{home / source}.parquet'")
         (home / "discreet.toml").write_text(CATALOG)
-        with discreet.open(home / "discreet.toml", new_books=True) as curator:
+        with discreet.open(home / "discreet.toml", create_ledger=True) as curator:
             for label, (ours, theirs, bar) in ASKED.items():
                 seconds = []
                 for number in range(repeats + 1):

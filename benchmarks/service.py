@@ -124,8 +124,8 @@ text = config.read_text().replace("epsilon = 5.0", "epsilon = 1e6")
 config.write_text(text.replace("\\n[tables.patients]", f"{caps}\\n[tables.patients]"))
 try:
     from discreet.catalog import load_catalog
-    from discreet.ledger.accounts.declared_ledger import begin_books
-    begin_books(load_catalog(config)).close()
+    from discreet.ledger.accounts.declared_ledger import start_ledger
+    start_ledger(load_catalog(config)).close()
 except ImportError:  # the release before begins books by itself
     pass
 book = KeyBook.open(str(config.parent / "ledger.sqlite"))

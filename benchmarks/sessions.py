@@ -83,7 +83,7 @@ def opened(folder: Path, rows: Any, sizes: dict[str, int]) -> Any:
     for at, size in enumerate(sizes.values()):
         text += f'columns.c{at} = {{ type = "integer", lower = 0, upper = {size - 1} }}\n'
     frame = pa.table({f"c{at}": rows[:, at] for at in range(len(sizes))})
-    return open_curator(catalog=parse_catalog(text, base=folder), frames={"people": frame}, new_books=True)
+    return open_curator(catalog=parse_catalog(text, base=folder), frames={"people": frame}, create_ledger=True)
 
 
 class Replayed(Weights):

@@ -103,7 +103,7 @@ def outcome(config: Path) -> str:
         catalog = load_catalog(config)
         if catalog.ledger != ":memory:" and Path(catalog.ledger).parent != config.parent:
             return "elsewhere"  # which might be anywhere on this machine
-        curator = open_curator(config, new_books=True)
+        curator = open_curator(config, create_ledger=True)
     except DiscreetError as error:
         return _named(error)
     with curator:

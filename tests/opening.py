@@ -13,7 +13,7 @@ from discreet.ledger.accounts import declared_ledger
 
 CAP = open_filter(2, 1e-6)
 """Of an account that is opened with an analyst's key."""
-open_curator = partial(opening.open_curator, new_books=True)
+open_curator = partial(opening.open_curator, create_ledger=True)
 
 
 def shorten(file):
@@ -22,8 +22,8 @@ def shorten(file):
     pq.write_table(rows.slice(0, rows.num_rows - 1), file)
 
 
-def begin_books(config):
+def start_ledger(config):
     """What `discreet ledger new` does; the path of the ledger."""
     catalog = load_catalog(config)
-    declared_ledger.begin_books(catalog).close()
+    declared_ledger.start_ledger(catalog).close()
     return catalog.ledger

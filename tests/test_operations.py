@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from discreet.samples import write_clinic
-from tests.opening import begin_books
+from tests.opening import start_ledger
 from tests.server.conftest import free_port, wait_until_up
 
 ROOT = Path(__file__).parent.parent
@@ -38,7 +38,7 @@ def _environment(folder):
 def test_a_runbook_does_what_it_says(tmp_path):
     """All blocks of commands, one after the other, as somebody would type them."""
     config = write_clinic(tmp_path / "clinic", patients=50, visits=200)
-    begin_books(config)
+    start_ledger(config)
     folder = config.parent
     blocks = re.findall(r"```sh\n(.*?)```", OPERATIONS, re.DOTALL)
     assert len(blocks) >= 6
@@ -123,7 +123,7 @@ def test_a_secret_is_read_from_the_file_that_is_named(tmp_path, monkeypatch):
 def test_the_image_s_command_holds_open_for_writing_what_is_in_its_folder_alone(tmp_path):
     """What the container does, without one: no home, and a root that nothing is written to."""
     config = write_clinic(tmp_path / "data", patients=50, visits=200)
-    begin_books(config)
+    start_ledger(config)
     port = free_port()
     (entrypoint,) = [json.loads(rest) for kind, rest in _instructions() if kind == "ENTRYPOINT"]
     command = [sys.executable, "-m", "discreet", "serve", str(config), *entrypoint[3:], "--port", str(port)]
@@ -160,7 +160,7 @@ def _has_builder():
 if _has_builder():
 
     def test_the_image_builds_and_serves(tmp_path):
-        begin_books(write_clinic(tmp_path, patients=50, visits=200))
+        start_ledger(write_clinic(tmp_path, patients=50, visits=200))
         for place in (tmp_path, *tmp_path.rglob("*")):
             place.chmod(0o777)
         subprocess.run(["docker", "build", "-t", "discreet-under-test", str(ROOT)], check=True)

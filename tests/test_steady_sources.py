@@ -15,7 +15,7 @@ from discreet.errors import BadCatalog, SourceChanged, SourceUnsteady
 from discreet.ledger import Ledger
 from discreet.samples import write_clinic
 from tests.ledger.asking import a_ledger
-from tests.opening import begin_books, open_curator
+from tests.opening import open_curator, start_ledger
 
 VISITS = "visits.parquet"
 
@@ -160,7 +160,7 @@ def test_a_source_that_changes_while_it_is_copied_is_copied_again_whole(config, 
 
 @pytest.mark.parametrize("act", [open_curator, refresh])
 def test_a_source_that_never_stands_still_is_refused_and_nothing_is_written_of_it(config, act):
-    place = begin_books(config)
+    place = start_ledger(config)
     times = []
 
     def tell(_name, at, of):
@@ -219,7 +219,7 @@ def test_a_refresh_of_what_cannot_be_read_begins_no_data_version(config, anyway)
 def test_books_whose_first_source_could_not_be_read_have_not_noted_it(config):
     whole = (config.parent / VISITS).read_bytes()
     (config.parent / VISITS).write_bytes(b"no parquet")
-    begin_books(config)
+    start_ledger(config)
     with pytest.raises(BadCatalog):
         open_curator(config)
     (config.parent / VISITS).write_bytes(whole)

@@ -111,7 +111,7 @@ def test_frames_are_a_source(config, kind):
 
     kinds = {"arrow": lambda t: t, "pandas": pa.Table.to_pandas, "polars": pl.from_arrow}
     frames = {name: kinds[kind](table) for name, table in clinic(patients=200, visits=1500).items()}
-    with discreet.open(frames=frames, catalog=config, new_books=True) as curator:
+    with discreet.open(frames=frames, catalog=config, create_ledger=True) as curator:
         answer = curator.ask("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", epsilon=5)
     assert [row["ward"] for row in answer.rows] == ["ER", "ICU", "Surgery"]
     assert isinstance(answer.to_pandas(), pd.DataFrame)
@@ -187,7 +187,7 @@ def test_the_order_of_rows_and_newcomers_change_nobody_elses_rows(config):
     tables = clinic(patients=60, visits=3000)
 
     def kept(visits):
-        with discreet.open(frames={**tables, "visits": visits}, catalog=config, new_books=True) as curator:
+        with discreet.open(frames={**tables, "visits": visits}, catalog=config, create_ledger=True) as curator:
             rows = curator._engine._data.execute("SELECT c1, c2, c3, c4, r FROM data.visits ORDER BY ALL")
             return [row for row in rows.fetchall() if row[0] != 10**6]
 

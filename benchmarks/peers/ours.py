@@ -50,7 +50,7 @@ def prepare(folder: Path, query: str) -> dict[str, Action]:
     home.mkdir()
     catalog = CATALOG.format(table=table, bound=BOUNDS[query], regions=REGIONS, delta=DELTA)
     (home / "discreet.toml").write_text(catalog + (COST if table == "visits" else ""))
-    said = "new_books" in signature(discreet.open).parameters  # the release before began books unasked
+    said = "create_ledger" in signature(discreet.open).parameters  # the release before began books unasked
     curator = discreet.open(home / "discreet.toml", **({"new_books": True} if said else {}))
     sql = QUERIES[query]
 

@@ -48,21 +48,21 @@ def open(  # noqa: A001  discreet.open("discreet.toml") is what one types
     *,
     frames: Mapping[str, Any] | None = None,
     catalog: str | Path | Catalog | None = None,
-    new_books: bool = False,
+    create_ledger: bool = False,
 ) -> Curator:
     """The curator that a catalog describes; with `frames`, over pandas, polars or Arrow frames named as its tables.
 
-    A ledger that is missing is refused, and begun only with `new_books`.
+    A ledger that is missing is refused, and begun only with `create_ledger`.
 
     Args:
         config: The catalog, `discreet.toml` unless another is named.
         frames: Frames of pandas, polars or Arrow by the names of its tables, instead of its source.
         catalog: A catalog that was read already, or its path; instead of `config`.
-        new_books: Whether to begin a ledger that is missing.
+        create_ledger: Whether to begin a ledger that is missing.
     """
     from discreet.api.opening import open_curator  # noqa: PLC0415  heavy, and imported when it is used
 
-    return open_curator(config, frames=frames, catalog=catalog, new_books=new_books)
+    return open_curator(config, frames=frames, catalog=catalog, create_ledger=create_ledger)
 
 
 def connect(url: str, *, key: str) -> RemoteCurator:

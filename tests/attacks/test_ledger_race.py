@@ -23,7 +23,9 @@ def test_discreet_never_grants_more_than_its_cap_and_answers_a_request_once(epsi
 
 
 def test_one_race_won_would_be_one_too_many(monkeypatch):
-    monkeypatch.setattr(ledger_race, "open_books", lambda race: racer.open_books(race._replace(cap=2 * race.cap)))
+    monkeypatch.setattr(
+        ledger_race, "open_existing_ledger", lambda race: racer.open_existing_ledger(race._replace(cap=2 * race.cap))
+    )
     found = attacks.run("ledger-race", against="discreet", epsilon=1, trials=1, processes=0)
     assert found.success == 1
     assert not found.holds()

@@ -24,7 +24,7 @@ from discreet.graphs.network_verbs import VERBS
 from discreet.ledger import verify
 from discreet.workloads import marginals
 from tests.graphs.world import EDGE, EDGES, PEOPLE, PLANTED, SETTINGS, a_curator, written
-from tests.opening import begin_books
+from tests.opening import start_ledger
 
 UNITS = {"node": "person", "edge": "edge"}
 ASKED_OF = [(privacy, verb) for privacy in UNITS for verb in VERBS if (privacy, verb) != ("edge", "bound")]
@@ -229,7 +229,7 @@ def test_nothing_that_was_planted_is_ever_told(privacy, curators, caplog):
 
 def test_books_remember_what_a_network_promised_and_refuse_another_promise(tmp_path):
     place = written(tmp_path)
-    begin_books(place)
+    start_ledger(place)
     text = place.read_text()
     as_edge = text.replace(
         'privacy = "node"\nmax_degree = 40\nper_node = 30', 'privacy = "edge"\nkey = "person"\nbudget = { epsilon = 1 }'
@@ -297,7 +297,7 @@ def test_stars_that_no_number_can_tell_are_refused_before_they_are_paid_for(cura
 
 def test_a_network_under_another_name_goes_on_with_the_account_of_its_edges(tmp_path):
     place = written(tmp_path)
-    begin_books(place)
+    start_ledger(place)
     with open_curator(place) as curator:
         curator.graph("wires").edges(epsilon=0.5)
     place.write_text(place.read_text().replace("[graphs.wires]", "[graphs.cables]"))

@@ -10,7 +10,7 @@ from discreet.catalog import load_catalog, parse_catalog
 from discreet.engines import fingerprint_source
 from discreet.errors import BadInput, LedgerDamaged, NoAnchor, NoLedger, SourceChanged
 from discreet.ledger import Ledger, verify
-from discreet.ledger.accounts.declared_ledger import begin_books, open_books
+from discreet.ledger.accounts.declared_ledger import open_existing_ledger, start_ledger
 from discreet.samples import write_clinic
 from tests.ledger.asking import a_ledger, a_request, ask, open_ledger
 from tests.opening import shorten
@@ -26,7 +26,7 @@ def config(tmp_path):
 def begun(config):
     """The catalog whose books were begun."""
     catalog = load_catalog(config)
-    begin_books(catalog).close()
+    start_ledger(catalog).close()
     return catalog
 
 
@@ -89,7 +89,7 @@ def test_no_books_are_begun_where_others_were_noted(tmp_path):
 
 
 def cap(catalog):
-    with_accounts = open_books(catalog)
+    with_accounts = open_existing_ledger(catalog)
     held = with_accounts.account("alice").cap.epsilon
     assert verify(with_accounts).sound
     with_accounts.close()

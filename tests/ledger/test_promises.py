@@ -10,10 +10,10 @@ from discreet.api.requests.ask import AskRequest
 from discreet.catalog import load_catalog
 from discreet.errors import BadCatalog, BadInput, LedgerDamaged, SourceChanged, UnknownAccount, WrongUnit
 from discreet.ledger import Ledger, verify
-from discreet.ledger.accounts.declared_ledger import open_books
+from discreet.ledger.accounts.declared_ledger import open_existing_ledger
 from discreet.samples import write_clinic
 from tests.ledger.asking import forge
-from tests.opening import begin_books
+from tests.opening import start_ledger
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 UNIT = 'privacy_unit = "patient_id"\nmax_rows = 20 '
@@ -25,7 +25,7 @@ def config(tmp_path):
     made = write_clinic(tmp_path / "clinic", patients=20, visits=50)
     assert UNIT in made.read_text()
     assert ALICE in made.read_text()
-    begin_books(made)
+    start_ledger(made)
     return made
 
 
@@ -58,7 +58,7 @@ def test_other_people_are_refused_by_name_and_nothing_is_written_of_them(config,
         before = curator.ledger.head()
     text = config.read_text()
     edit(config, UNIT, after)
-    for opened in (open_curator, lambda place: open_books(load_catalog(place))):
+    for opened in (open_curator, lambda place: open_existing_ledger(load_catalog(place))):
         with pytest.raises(WrongUnit, match="begin new books") as caught:
             opened(config)
         assert words in caught.value.problem
@@ -79,16 +79,16 @@ def test_a_table_that_was_taken_out_and_comes_back_protects_whom_it_did(config):
     text = config.read_text()
     section = text[text.index("[tables.visits]") :].split("\n\n")[0]
     config.write_text(text.replace(section, ""))
-    open_books(load_catalog(config)).close()
+    open_existing_ledger(load_catalog(config)).close()
     config.write_text(text.replace(UNIT, 'privacy_unit = "row" '))
     with pytest.raises(WrongUnit):
-        open_books(load_catalog(config))
+        open_existing_ledger(load_catalog(config))
 
 
 def test_how_many_rows_of_one_person_count_may_change_and_the_chain_says_so(config):
     edit(config, "max_rows = 20", "max_rows = 7")
-    open_books(load_catalog(config)).close()
-    open_books(load_catalog(config)).close()
+    open_existing_ledger(load_catalog(config)).close()
+    open_existing_ledger(load_catalog(config)).close()
     first, second = (entry["tables"] for entry in entries_of(config, "units"))
     assert first["visits"] == {
         "unit": {"column": "patient_id", "path": [], "each_row": False},
@@ -103,7 +103,7 @@ def test_books_of_before_have_their_people_written_when_they_are_first_opened(tm
     catalog = load_catalog(config)
     Ledger.new(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor).close()
     assert entries_of(config, "units") == []
-    open_books(catalog).close()
+    open_existing_ledger(catalog).close()
     assert entries_of(config, "units")[0]["tables"].keys() == {"patients", "visits"}
 
 
@@ -113,7 +113,7 @@ def test_an_entry_that_names_other_people_is_noticed(config):
     forge(ledger, "units", {"tables": {"visits": {"unit": None, "max_rows": 1, "bounding": "once"}}})
     assert "another privacy unit" in str(verify(ledger).problems)
     with pytest.raises(LedgerDamaged):
-        ledger.running()
+        ledger.totals()
     ledger.close()
 
 
@@ -168,7 +168,7 @@ def test_of_a_catalog_that_is_refused_not_a_word_counts(config):
         edit(config, "epsilon = 5.0", "epsilon = 50.0")
         edit(config, "max_rows = 20", "max_rows = 7")
         edit(config, ALICE, f"[budget.analysts.bob]\nepsilon = 1.0\n\n{ALICE}\ndelta = 0")
-        for opened in (lambda catalog: successor(curator, catalog), open_books):
+        for opened in (lambda catalog: successor(curator, catalog), open_existing_ledger):
             with pytest.raises(BadInput, match="no pure epsilon"):
                 opened(load_catalog(config))
             assert curator.ledger.head() == before
@@ -183,16 +183,16 @@ def test_of_a_catalog_that_is_refused_not_a_word_counts(config):
 
 def test_whom_somebody_let_in_stays_whatever_the_catalog_lists(config):
     catalog = load_catalog(config)
-    ledger = open_books(catalog)
+    ledger = open_existing_ledger(catalog)
     ledger.open_account(ledger.account("alice").filter, analyst="bob")
     ledger.close()
     edit(config, ALICE, "")
-    ledger = open_books(load_catalog(config))
-    assert ledger.running().closed == {"analyst:alice"}
+    ledger = open_existing_ledger(load_catalog(config))
+    assert ledger.totals().closed == {"analyst:alice"}
     ledger.open_account(ledger.account("alice").filter, analyst="alice")  # by hand, with the cap that she had
     ledger.close()
-    ledger = open_books(load_catalog(config))
-    assert not ledger.running().closed
+    ledger = open_existing_ledger(load_catalog(config))
+    assert not ledger.totals().closed
     assert verify(ledger).sound
     ledger.close()
 
@@ -201,18 +201,18 @@ def test_whom_the_catalog_lists_again_with_the_cap_it_had_is_closed_when_it_list
     text = config.read_text()
     without = text.replace(ALICE, "")
     config.write_text(without)
-    ledger = open_books(load_catalog(config))
+    ledger = open_existing_ledger(load_catalog(config))
     ledger.open_account(open_filter(1, 1e-6), analyst="alice", by="key 7")
     ledger.close()
     config.write_text(text)
     for _ in range(2):
-        open_books(load_catalog(config)).close()
+        open_existing_ledger(load_catalog(config)).close()
     (listed,) = entries_of(config, "list")
     assert (listed["account"], listed["by"]) == ("analyst:alice", "catalog")
     config.write_text(without)
-    ledger = open_books(load_catalog(config))
+    ledger = open_existing_ledger(load_catalog(config))
     assert ledger.account("alice").cap.epsilon == 1, "listing raised nothing that somebody set"
-    assert not ledger.running().is_open("analyst:alice")
+    assert not ledger.totals().is_open("analyst:alice")
     ledger.close()
 
 

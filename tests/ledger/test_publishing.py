@@ -79,7 +79,7 @@ def test_a_checkpoint_knows_what_is_published(where):
     for number in range(EVERY):
         ledger.freeze("eve", frozen=number % 2 == 0)
     again = open_ledger(where)
-    assert again.running().checkpoint
+    assert again.totals().checkpoint
     assert again.published_answer("visits") == b"alice"
     assert verify(again, from_checkpoint=True).sound
 

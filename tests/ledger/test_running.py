@@ -98,7 +98,7 @@ def test_what_another_process_wrote_is_followed(where):
         with pytest.raises(BudgetExceeded):
             books.reserve(a_request(9))
     second.freeze("alice")
-    assert first.running().accounts["analyst:alice"].frozen
+    assert first.totals().accounts["analyst:alice"].frozen
     assert verify(first).sound
 
 
@@ -150,7 +150,7 @@ def test_books_are_opened_from_their_last_checkpoint(where, monkeypatch):
     signed = signed_books(where, monkeypatch)
     again = open_ledger(where, secret=SECRET)
     assert signed.head().seq - 4 <= started_at(again) < signed.head().seq
-    assert again.running() == signed.running()
+    assert again.totals() == signed.totals()
     assert verify(again, from_checkpoint=True).sound
     ask(again, a_request(9))
     assert again.account().spent.epsilon == pytest.approx(7 * PRICE)
@@ -159,9 +159,9 @@ def test_books_are_opened_from_their_last_checkpoint(where, monkeypatch):
 
 
 def test_what_a_checkpoint_says_is_what_the_whole_chain_says(place, signed):
-    followed = open_ledger(place, secret=None).running()
-    followed.checkpoint = signed.running().checkpoint
-    assert signed.running() == followed
+    followed = open_ledger(place, secret=None).totals()
+    followed.checkpoint = signed.totals().checkpoint
+    assert signed.totals() == followed
 
 
 FORGERIES = {
@@ -180,7 +180,7 @@ def test_an_edited_checkpoint_is_not_believed(place, signed, name):
         t.run("UPDATE ledger_checkpoint SET state = ?", json.dumps(state, sort_keys=True, separators=(",", ":")))
     again = open_ledger(place, secret=SECRET)
     assert started_at(again) is None
-    assert again.running().accounts == signed.running().accounts
+    assert again.totals().accounts == signed.totals().accounts
     assert verify(again, from_checkpoint=True).sound  # by reading everything
 
 
@@ -252,7 +252,7 @@ def test_the_totals_of_the_card_and_the_bill_are_those_of_the_history(where):
     for number in (1, 2, 1, 2, 3):
         ask(ledger, a_request(number, request_id=os.urandom(4).hex()))
     ask(ledger, a_request(1, analyst="bob"))
-    running = ledger.running()
+    running = ledger.totals()
     assert {name: (asked.queries, asked.free) for name, asked in running.asked.items()} == {
         "alice": (5, 2),
         "bob": (1, 0),

@@ -9,7 +9,7 @@ from discreet.ledger import Ledger
 from discreet.samples import write_clinic
 from discreet.server.http import uvicorn_server
 from tests.commands import run
-from tests.opening import begin_books
+from tests.opening import start_ledger
 
 
 def another_place(where, folder):
@@ -24,7 +24,7 @@ def test_two_spellings_of_one_ledger_or_a_copy_of_it_are_noticed_before_anything
     monkeypatch.setattr(uvicorn_server, "run", lambda *_, **__: pytest.fail("it is served"))
     first, second = (write_clinic(tmp_path / name, patients=20, visits=50) for name in ("a", "b"))
     first.write_text(first.read_text().replace('"ledger.sqlite"', f'"{where}"'))
-    begin_books(first)
+    start_ledger(first)
     spelt = another_place(where, tmp_path)
     second.write_text(
         second.read_text().replace('"ledger.sqlite"', f'"{spelt}"').replace("epsilon = 5.0", "epsilon = 7.0")

@@ -11,7 +11,7 @@ from discreet.ledger import Entry, Ledger, verify
 from discreet.ledger.accounts.caps import CATALOG
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.entries import canonical
-from discreet.ledger.charges.ledger_opening import seal_books
+from discreet.ledger.charges.ledger_opening import seal_ledger
 from tests.ledger.asking import OPENED, PRICE, a_ledger, a_request, append, ask, forge, open_ledger
 
 CAP = 5 * PRICE
@@ -217,7 +217,7 @@ ATTACKS = {
     "a charge appended that nobody paid": (pay_for_nothing, ask_dear),
     "a thaw appended": (thaw, lambda ledger: ledger.reserve(a_request(0, analyst="bob"))),
     "a freeze removed": (unfreeze, lambda ledger: ledger.reserve(a_request(0, analyst="bob"))),
-    "a user appended": (make_an_owner, lambda ledger: ledger.running()),
+    "a user appended": (make_an_owner, lambda ledger: ledger.totals()),
     "prices lowered": (lower_prices, ask_new),
     "an answer of no known kind": (hide_answer(False, kind="catalog"), ask_again),
     "an answer of no known kind, hashed anew": (hide_answer(True, kind="catalog"), ask_again),
@@ -280,7 +280,7 @@ def test_after_an_edit_was_noticed_everything_is_refused_until_the_process_start
     assert ask(ledger, a_request(1))  # not noticed yet, and not touched
     with pytest.raises(LedgerEdited, match="does not bear the seal"):
         ask_again(ledger)
-    for refused in (ask_new, lambda books: books.running(), lambda books: books.check_writable()):
+    for refused in (ask_new, lambda books: books.totals(), lambda books: books.check_writable()):
         with pytest.raises(LedgerEdited, match="Entry"):
             refused(ledger)
 
@@ -336,8 +336,8 @@ def test_an_older_checkpoint_put_back_changes_nothing(where):
     with ledger._store.transaction() as t:
         t.run("UPDATE ledger_checkpoint SET state = ?, signature = ?", *kept)
     again = open_ledger(where)
-    again.running().checkpoint = ledger.running().checkpoint
-    assert again.running() == ledger.running()
+    again.totals().checkpoint = ledger.totals().checkpoint
+    assert again.totals() == ledger.totals()
     assert again.reserve(a_request(3)).replayed
 
 
@@ -384,10 +384,10 @@ def test_seals_that_were_taken_away_are_not_made_again(tmp_path):
     for given in (anchor, None):
         opened = Ledger.open(place, anchor=given)
         with pytest.raises(LedgerEdited):
-            opened.running()
+            opened.totals()
         opened.close()
     with pytest.raises(BadInput):
-        seal_books(place, anchor=anchor)
+        seal_ledger(place, anchor=anchor)
 
 
 def test_a_changed_secret_seals_everything_anew_if_the_earlier_one_is_given(tmp_path):
@@ -399,10 +399,10 @@ def test_a_changed_secret_seals_everything_anew_if_the_earlier_one_is_given(tmp_
     with pytest.raises(NoSecret):
         Ledger.open(place)
     with pytest.raises(BadInput):
-        seal_books(place, anchor=None)
+        seal_ledger(place, anchor=None)
     with pytest.raises(LedgerEdited):
-        seal_books(place, anchor=None, earlier=b"no, another" * 4)
-    seal_books(place, anchor=None, earlier=earlier)
+        seal_ledger(place, anchor=None, earlier=b"no, another" * 4)
+    seal_ledger(place, anchor=None, earlier=earlier)
     assert (tmp_path / "ledger.sqlite.secret").read_bytes() != earlier
     again = Ledger.open(place)
     assert verify(again).sound
@@ -419,7 +419,7 @@ def test_a_lost_secret_is_remarked_on_for_ever(where, monkeypatch):
         os.remove(f"{where}.secret")
     else:
         monkeypatch.setenv("DISCREET_SECRET", "t" * 64)
-    seal_books(where, anchor=None, lost=True)
+    seal_ledger(where, anchor=None, lost=True)
     ledger = open_ledger(where)
     found = verify(ledger)
     assert found.sound

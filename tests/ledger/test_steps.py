@@ -92,7 +92,7 @@ def test_for_a_frozen_analyst_steps_are_stored_and_nothing_leaves(where):
     reservation = ledger.reserve(a_run())
     ledger.freeze("alice")
     ledger.step(reservation, 0, b"x", paid=PART)
-    calls = [ledger.steps, lambda run: ledger.steps_leave(run, 1), lambda run: ledger.finish(run, b"all")]
+    calls = [ledger.steps, lambda run: ledger.release_steps(run, 1), lambda run: ledger.finish(run, b"all")]
     for call in calls:
         with pytest.raises(AccountFrozen):
             call(reservation)
@@ -102,7 +102,7 @@ def test_for_a_frozen_analyst_steps_are_stored_and_nothing_leaves(where):
 
 def seen_by_others(ledger):
     """What strangers, other analysts and auditors are shown, and what a signed checkpoint is of."""
-    return len(ledger.history()), ledger.running().head, ledger.running().runs
+    return len(ledger.history()), ledger.totals().head, ledger.totals().runs
 
 
 def test_nothing_that_others_can_count_or_compare_moves_before_a_step_leaves(where):
@@ -113,10 +113,10 @@ def test_nothing_that_others_can_count_or_compare_moves_before_a_step_leaves(whe
         ledger.step(reservation, number, b"x", paid=PART)
         assert seen_by_others(ledger) == before == seen_by_others(open_ledger(where))
     assert verify(ledger).sound
-    ledger.steps_leave(reservation, 2)  # another process may be drawing the third
+    ledger.release_steps(reservation, 2)  # another process may be drawing the third
     assert [entry.kind for entry in ledger.history()[before[0] :]] == ["step"] * 2
-    ledger.steps_leave(reservation, 3)
-    ledger.steps_leave(reservation, 3)
+    ledger.release_steps(reservation, 3)
+    ledger.release_steps(reservation, 3)
     ledger.step(reservation, 3, b"y", paid=PART)
     assert len(ledger.history()) == before[0] + 3
     ledger.finish(reservation, b"all")
@@ -149,7 +149,7 @@ def test_an_edited_step_is_noticed_by_whoever_goes_on_and_by_verify(where, edit,
     for number in range(3):
         ledger.step(reservation, number, b"x%d" % number, paid=PART)
     if has_left:
-        ledger.steps_leave(reservation, 3)
+        ledger.release_steps(reservation, 3)
     with ledger._store.transaction() as t:
         t.run(edit.format(other="X'00'" if where.endswith("sqlite") else "'\\x00'"))
     assert not verify(ledger).sound
@@ -173,7 +173,7 @@ def test_books_do_not_tell_what_a_step_drew_or_of_what(where):
     reservation = ledger.reserve(a_run())
     for number in range(2):
         ledger.step(reservation, number, b"0", paid=PART)
-    ledger.steps_leave(reservation, 2)
+    ledger.release_steps(reservation, 2)
     entries = [entry for entry in ledger.history() if entry.kind == "step"]
     assert entries[0].body.keys() == {"question", "number", "salted", "cost", "salt"}
     assert entries[0].time == entries[1].time  # when both left
@@ -202,7 +202,7 @@ def test_a_name_means_one_release_of_its_analyst_from_its_end_on(where):
     ledger.finish(other, b"two")
     with pytest.raises(NameTaken):
         ledger.reserve(a_run(3, name="visits"))
-    assert a_run(3).key not in ledger.running().unanswered
+    assert a_run(3).key not in ledger.totals().unanswered
     theirs = ledger.reserve(a_run(3, name="visits", analyst="bob"))
     ledger.finish(theirs, b"three")
     assert ledger.named_answer("visits", analyst="alice") == b"two"

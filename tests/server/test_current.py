@@ -14,7 +14,7 @@ from discreet.server.auth.keys import KeyBook
 from discreet.server.http.http_app import create_app
 from discreet.server.jobs.current_curator import Current
 from tests.commands import run_apart
-from tests.opening import begin_books, open_curator
+from tests.opening import open_curator, start_ledger
 from tests.server.conftest import client_of
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -102,7 +102,7 @@ def test_a_catalog_that_was_not_changed_is_not_stated_again_with_a_newer_data_ve
     current.look()
     assert current.facts()["data_version"] == 2
     assert ledger.account().cap.epsilon == 3.0
-    assert (ledger.running().declared, ledger.running().closed) == ({"analyst:bob"}, {"analyst:alice"})
+    assert (ledger.totals().declared, ledger.totals().closed) == ({"analyst:bob"}, {"analyst:alice"})
 
 
 def test_a_changed_catalog_is_served_and_its_caps_count(config, current):
@@ -272,15 +272,15 @@ def test_a_steward_s_refresh_puts_no_cap_and_no_analyst_back_that_the_owner_took
     head = ledger.head()
     current.refresh(by="key 1", takes_catalog=False)
     assert (current.curator.budget(), ledger.head()) == (before, head)
-    assert (ledger.account().cap.epsilon, ledger.running().closed) == (0.01, {"analyst:alice"})
+    assert (ledger.account().cap.epsilon, ledger.totals().closed) == (0.01, {"analyst:alice"})
     halve(config)
     assert current.refresh(by="key 1", takes_catalog=False) == 2
-    assert (current.curator.budget(), ledger.running().closed) == (before, {"analyst:alice"})
+    assert (current.curator.budget(), ledger.totals().closed) == (before, {"analyst:alice"})
 
 
 @pytest.fixture
 def door(config):
-    book = KeyBook.open(begin_books(config))
+    book = KeyBook.open(start_ledger(config))
     with open_curator(config) as curator:
         app = create_app(curator, book, class_ms=0, config=config)
         headers = {"Authorization": f"Bearer {book.create('alice')}"}

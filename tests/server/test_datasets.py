@@ -19,7 +19,7 @@ from discreet.server.http import uvicorn_server
 from discreet.server.http.server_limits import Limits
 from discreet.server.routes.datasets import Datasets
 from tests.commands import run
-from tests.opening import begin_books, open_curator
+from tests.opening import open_curator, start_ledger
 from tests.server.browsing import check_accessible
 from tests.server.conftest import Server, client_of
 
@@ -231,7 +231,7 @@ def with_a_name_that_is_no_address(folder):
 def test_datasets_that_cannot_stand_side_by_side_are_refused_before_any_is_opened(made, words, tmp_path, monkeypatch):
     monkeypatch.setattr(uvicorn_server, "run", lambda *_, **__: pytest.fail("it is served"))
     places = made(tmp_path)
-    begin_books(places[0])
+    start_ledger(places[0])
     told = run("serve", *places, code=3)
     assert words in told
     assert "opening" not in told

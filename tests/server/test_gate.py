@@ -24,7 +24,7 @@ from discreet.server.http.server_limits import Limits
 from discreet.server.http.telemetry import Telemetry
 from discreet.store import Store
 from discreet.store.group_commit import GroupCommit
-from tests.opening import begin_books, open_curator
+from tests.opening import open_curator, start_ledger
 from tests.server.conftest import InProcess, Server, client_of
 
 PROXY, HEADER = "127.0.0.9", "X-User"
@@ -39,7 +39,7 @@ class Door:
 
     def __init__(self, folder, *, rate=1e6, **limits):
         config = write_clinic(folder, patients=20, visits=50)
-        self.ledger = begin_books(config)
+        self.ledger = start_ledger(config)
         self.book, self.curator = KeyBook.open(self.ledger), open_curator(config)
         self.key = {"Authorization": f"Bearer {self.book.create('olga', role='owner')}"}
         self.app = create_app(self.curator, self.book, class_ms=0, rate=rate, config=config, limits=Limits(**limits))

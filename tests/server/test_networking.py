@@ -15,7 +15,7 @@ from discreet.server.auth.keys import KeyBook
 from discreet.server.http.http_app import create_app
 from tests.commands import run
 from tests.graphs.world import ASKED, SETTINGS, written
-from tests.opening import begin_books, open_curator
+from tests.opening import open_curator, start_ledger
 from tests.server.conftest import client_of
 
 GRAPHS = ("friends", "wires")
@@ -25,7 +25,7 @@ GRAPHS = ("friends", "wires")
 def both(tmp_path_factory):
     """A curator at hand, and the same one behind an application, for ada."""
     config = written(tmp_path_factory.mktemp("networks"))
-    keys = KeyBook.open(begin_books(config))
+    keys = KeyBook.open(start_ledger(config))
     key = keys.create("ada")
     near = open_curator(config)
     app = create_app(near, keys, config=config, class_ms=0, rate=10_000)
@@ -120,7 +120,7 @@ def test_a_request_that_is_repeated_is_paid_for_once_and_another_under_its_name_
 def test_commands_tell_the_same(tmp_path):
     config = written(tmp_path)
     config.write_text(config.read_text().replace("per_node = 30\n", ""))
-    begin_books(config)
+    start_ledger(config)
     plan = json.loads(run("graph", "friends", "triangles", "--epsilon", 1, "--dry-run", "--json", cwd=tmp_path))
     assert (plan["unit"], plan["charged"], plan["asked_before"]) == ("person", {"dataset": True}, False)
     words = run("graph", "friends", "triangles", "--epsilon", 1, "--dry-run", cwd=tmp_path)
@@ -149,7 +149,7 @@ def test_commands_tell_the_same(tmp_path):
 
 def test_a_process_that_dies_past_its_charge_pays_once_and_a_retry_answers(tmp_path):
     config = written(tmp_path)
-    begin_books(config)
+    start_ledger(config)
     deaths = ["reserve: committed/0", "finish: begun/0"]
     command = [sys.executable, "-m", "tests.graphs.dying", str(config), *deaths]
     told = [json.loads(line) for line in subprocess.check_output(command, timeout=240).splitlines()]

@@ -8,7 +8,7 @@ from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyBook
 from discreet.server.http.http_app import create_app
 from discreet.server.http.server_limits import Limits
-from tests.opening import CAP, begin_books, open_curator
+from tests.opening import CAP, open_curator, start_ledger
 from tests.server.conftest import Server, client_of
 
 PROXY, ELSEWHERE, HEADER = "10.0.0.5", "10.0.0.6", "X-Forwarded-User"
@@ -19,7 +19,7 @@ QUERY = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.1}
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     config = write_clinic(tmp_path_factory.mktemp("proxied"), patients=20, visits=50)
-    book = KeyBook.open(begin_books(config))
+    book = KeyBook.open(start_ledger(config))
     book.set_user("alice", "analyst")
     book.set_user("åsa", "auditor")
     limits = Limits(proxies=(PROXY,), user_header=HEADER, public_rate=1e6)

@@ -13,7 +13,7 @@ from discreet.server.auth.keys import KeyBook
 from discreet.server.http.http_app import create_app
 from discreet.sessions import Between
 from discreet.sessions.query_json import query_from_json, query_to_json
-from tests.opening import CAP, begin_books, open_curator
+from tests.opening import CAP, open_curator, start_ledger
 from tests.server.conftest import client_of
 
 OPENED = {"source": "SELECT sex, age FROM patients", "rho": 0.02, "queries": 20}
@@ -46,7 +46,7 @@ class Door:
 @pytest.fixture(scope="module")
 def door(tmp_path_factory):
     config = write_clinic(tmp_path_factory.mktemp("questioning"), patients=300, visits=400)
-    keys = KeyBook.open(begin_books(config))
+    keys = KeyBook.open(start_ledger(config))
     bearers = {
         "alice": keys.create("alice"),
         "bob": keys.create("bob", cap=CAP),

@@ -10,7 +10,7 @@ from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyBook
 from discreet.server.auth.roles import EVERYBODY, ROLES, ROUTES
 from discreet.server.http.http_app import create_app
-from tests.opening import CAP, begin_books, open_curator, shorten
+from tests.opening import CAP, open_curator, shorten, start_ledger
 from tests.server.conftest import client_of
 
 PAGE = {"X-Discreet-Page": "1"}
@@ -21,7 +21,7 @@ class Door:
 
     def __init__(self, folder):
         self.config = write_clinic(folder, patients=20, visits=50)
-        self.book = KeyBook.open(begin_books(self.config))
+        self.book = KeyBook.open(start_ledger(self.config))
         caps = {"analyst": CAP}
         self.keys = {role: self.book.create(f"the {role}", role=role, cap=caps.get(role)) for role in ROLES}
         self.curator = open_curator(self.config)

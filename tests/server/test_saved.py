@@ -15,7 +15,7 @@ from discreet.server.auth.roles import Holder
 from discreet.server.http.http_app import create_app
 from discreet.server.jobs.saved_store import PAGE, SavedQueries
 from discreet.store import open_store
-from tests.opening import CAP, begin_books
+from tests.opening import CAP, start_ledger
 from tests.server.conftest import client_of
 
 WARDS = {"sql": "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", "epsilon": 0.5}
@@ -26,7 +26,7 @@ def clinic(tmp_path):
     config = write_clinic(tmp_path, patients=50, visits=200)
     text = config.read_text()
     config.write_text(f"{text}\n[budget.analysts.bob]\nepsilon = 1.0\n")
-    ledger = begin_books(config)
+    ledger = start_ledger(config)
     with open_curator(config) as curator:
         book = KeyBook.open(ledger)
         app = create_app(curator, book, class_ms=0)
@@ -50,13 +50,13 @@ def spent(clinic):
 def test_a_shared_answer_is_seen_free_by_colleagues_and_leaves_no_trace_in_the_books(clinic):
     answer = clinic("alice", "POST", "/v1/ask", WARDS).json()
     number = clinic("alice", "POST", "/v1/saved", {"name": "wards", "query": WARDS, "shared": True}).json()["number"]
-    before, entries = spent(clinic), clinic.curator.ledger.running().head
+    before, entries = spent(clinic), clinic.curator.ledger.totals().head
     seen = clinic("bob", "GET", f"/v1/saved/{number}/answer").json()
     assert (seen["rows"], seen["intervals"]) == (answer["rows"], answer["intervals"])
     table = clinic("bob", "GET", f"/v1/saved/{number}/answer", Accept="text/csv").text.splitlines()
     assert table[0] == '"ward","n","n_low","n_high"'
     assert len(table) == 4
-    assert (spent(clinic), clinic.curator.ledger.running().head) == (before, entries)
+    assert (spent(clinic), clinic.curator.ledger.totals().head) == (before, entries)
     assert clinic("bob", "DELETE", f"/v1/saved/{number}").status_code == 404
     assert clinic("alice", "DELETE", f"/v1/saved/{number}").status_code == 204
 

@@ -8,7 +8,7 @@ import pytest
 from discreet.samples import write_clinic
 from discreet.server.http import uvicorn_server
 from tests.commands import run, run_apart
-from tests.opening import begin_books, open_curator, shorten
+from tests.opening import open_curator, shorten, start_ledger
 from tests.server.conftest import free_port
 
 
@@ -84,7 +84,7 @@ def with_a_secret_that_others_can_read(config):
 def test_a_bad_configuration_is_told_and_nothing_is_served(damage, code, words, tmp_path, monkeypatch):
     monkeypatch.setattr(uvicorn_server, "run", lambda *_, **__: pytest.fail("it is served"))
     config = write_clinic(tmp_path, patients=20, visits=50)
-    begin_books(config)
+    start_ledger(config)
     damage(config)
     told = run("serve", config, code=code)
     assert words in told
@@ -93,7 +93,7 @@ def test_a_bad_configuration_is_told_and_nothing_is_served(damage, code, words, 
 
 def test_a_busy_port_is_named_and_nothing_says_that_it_listens(tmp_path):
     config = write_clinic(tmp_path, patients=20, visits=50)
-    begin_books(config)
+    start_ledger(config)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         told = run("serve", config, "--port", port, code=3)

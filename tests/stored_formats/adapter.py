@@ -28,7 +28,7 @@ from discreet.engines.duckdb.snapshot import fingerprint_source, open_snapshot
 from discreet.learning import LogisticRegression
 from discreet.ledger import Ledger, Request, verify
 from discreet.ledger.accounts.account_rows import load_all, save
-from discreet.ledger.accounts.declared_ledger import begin_books
+from discreet.ledger.accounts.declared_ledger import start_ledger
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.anchor import Anchor
 from discreet.ledger.chain.checkpoint import Checkpoints
@@ -36,7 +36,7 @@ from discreet.ledger.chain.entries import Entry, canonical
 from discreet.ledger.chain.entry_clock import Clock
 from discreet.ledger.chain.seals import Seals
 from discreet.ledger.charges.stored_queries import keep_answer, mark_paid
-from discreet.ledger.charges.unit_of_work import Draft
+from discreet.ledger.charges.unit_of_work import UnitOfWork
 from discreet.local import Task
 from discreet.local.collector.report_store import ReportStore
 from discreet.local.device.client import (
@@ -67,7 +67,7 @@ from discreet.workloads import marginals
 
 
 def begin_ledger(config: Path) -> None:
-    begin_books(load_catalog(config)).close()
+    start_ledger(load_catalog(config)).close()
 
 
 def begin_data_version(config: Path) -> int:
@@ -138,7 +138,7 @@ def accounts_of(ledger) -> dict[str, list]:
 
 
 def published_names(ledger) -> list[str]:
-    return sorted(ledger.running().published)
+    return sorted(ledger.totals().published)
 
 
 def create_key(path: Path, name: str, role: str) -> str:
@@ -156,7 +156,7 @@ def write_checkpoint(path: Path, secret: bytes) -> None:
     with closing(open_store(str(path))) as store:
         ledger = Ledger(store, secret=secret)
         with store.transaction() as t:
-            Checkpoints(secret).write(t, ledger.running())
+            Checkpoints(secret).write(t, ledger.totals())
 
 
 def copy_ledger(source: Path, target: Path, secret: bytes) -> None:
@@ -174,9 +174,9 @@ def copy_ledger(source: Path, target: Path, secret: bytes) -> None:
                 written = Entry.following(previous, time=entry.time, kind=entry.kind, body=entry.body)
                 previous = Entry(**{**asdict(written), "seal": seals.of(written)})
                 t.insert(entry_chain.INTO, [entry_chain.row_of(previous)])
-        running = ledger.running()
+        running = ledger.totals()
         with new.transaction() as t:
-            draft = Draft(t, running, clock=Clock(lambda: datetime.now(UTC)), seals=seals)
+            draft = UnitOfWork(t, running, clock=Clock(lambda: datetime.now(UTC)), seals=seals)
             for entry in entries:
                 if entry.kind == "charge":
                     mark_paid(draft, entry)
@@ -217,7 +217,7 @@ def begin_run(ledger) -> None:
     first = Step(about("table", paid=part, columns=["ward"], groups={}, shape=[2]), _integers([31, -4]))
     second = Step(about("note", paid=None, text="é"), _integers([2**63 - 1, -(2**63), 0]))
     ledger.step(reservation, 0, first.encoded(), paid=part)
-    ledger.steps_leave(reservation, 1)
+    ledger.release_steps(reservation, 1)
     ledger.step(reservation, 1, second.encoded(), paid=None)
 
 

@@ -46,7 +46,7 @@ def edit(path, statement, *values):
 def open_all(config):
     """The ledger by itself, and behind a curator."""
     with adapter.ledger_at(config.parent / "ledger.sqlite") as ledger:
-        ledger.running()
+        ledger.totals()
     with adapter.curator_of(config):
         pass
 

@@ -45,7 +45,7 @@ def prepared(folder: Path) -> Path:
     (folder / "visits.csv").write_text("\n".join(rows) + "\n")
     place = folder / "discreet.toml"
     place.write_text(CATALOG)
-    open_curator(place, new_books=True).close()
+    open_curator(place, create_ledger=True).close()
     return place
 
 

@@ -17,7 +17,13 @@ from discreet.catalog import Catalog, load_catalog
 from discreet.engines import DuckEngine, ReportProgress, SourceFingerprint, fingerprint_source, with_public_columns
 from discreet.errors import BadInput, SourceChanged, SourceUnsteady
 from discreet.ledger import Ledger
-from discreet.ledger.accounts.declared_ledger import books_of, check_promises, keep_declared, note_served, open_books
+from discreet.ledger.accounts.declared_ledger import (
+    books_of,
+    check_promises,
+    keep_declared,
+    note_served,
+    open_existing_ledger,
+)
 from discreet.ledger.chain.entries import AT_HAND
 from discreet.ledger.charges.ledger_opening import closed_if_refused
 
@@ -29,18 +35,18 @@ def open_curator(
     *,
     frames: Mapping[str, Any] | None = None,
     catalog: str | Path | Catalog | None = None,
-    new_books: bool = False,
+    create_ledger: bool = False,
     tell: ReportProgress = lambda *_: None,
 ) -> Curator:
     """The curator that a catalog describes: its accounts opened, its snapshot at hand; `tell` hears which table is read for it.
 
-    With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source. With `new_books`, a ledger
+    With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source. With `create_ledger`, a ledger
     that is missing is begun. The dataset is called as the folder that its catalog is in.
     """
     place = None if isinstance(catalog, Catalog) else Path(catalog or config)
     given = catalog if isinstance(catalog, Catalog) else load_catalog(place or config)
     declared = with_public_columns(given, frames)
-    with closed_if_refused(books_of(declared, new_books=new_books)) as ledger:
+    with closed_if_refused(books_of(declared, create_ledger=create_ledger)) as ledger:
         dataset = "dataset" if place is None else place.resolve().parent.name
         with closed_if_refused(_Opening(ledger, declared, dataset, tell).present(frames)) as curator:
             keep_declared(ledger, declared)
@@ -99,11 +105,11 @@ def curators_with_new_books(catalog: Catalog, *, frames: Mapping[str, Any]) -> G
             next_step='Experiment on generated data, with ledger.path = ":memory:".',
         )
     declared = with_public_columns(catalog, frames)
-    with closing(open_books(declared)) as ledger:
+    with closing(open_existing_ledger(declared)) as ledger:
         salt = _salt(ledger, 1)
     with closing(DuckEngine(declared, salt=salt, frames=frames)) as engine:
         while True:
-            with closing(open_books(declared)) as ledger:
+            with closing(open_existing_ledger(declared)) as ledger:
                 yield Curator(declared, ledger, engine)
 
 

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from discreet.core.loss import Neighbours
 from discreet.errors import NotAnswered, StoreUnavailable
 from discreet.ledger.accounts.account_rows import DATASET, Account, analyst_account, is_of_edges
-from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.accounts.totals import LedgerTotals
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.anchor import Anchor
 from discreet.ledger.chain.entries import Entry
@@ -17,7 +17,7 @@ from discreet.ledger.chain.entry_clock import Clock
 from discreet.ledger.charges import release_names, run_steps, stored_queries, watch_rows
 from discreet.ledger.charges.ledger_writer import Writer
 from discreet.ledger.charges.requests import Request, Reservation
-from discreet.ledger.charges.unit_of_work import Draft
+from discreet.ledger.charges.unit_of_work import UnitOfWork
 from discreet.ledger.charges.watch_rows import Watched
 from discreet.store import Store, unavailable
 
@@ -50,29 +50,29 @@ class Books:
 
     def neighbours(self) -> Neighbours | None:
         """The relation of the books; None in those that nobody opened with one."""
-        return self.running().neighbours
+        return self.totals().neighbours
 
     def account(self, analyst: str | None = None) -> Account:
         """The dataset's account, or an analyst's."""
-        with self.writer.reading() as draft:
-            return draft.account(DATASET if analyst is None else analyst_account(analyst))
+        with self.writer.reading() as work:
+            return work.account(DATASET if analyst is None else analyst_account(analyst))
 
     def accounts(self, *, analyst: str | None = None) -> list[Account]:
         """The dataset's account first, then those of edges, then the analyst's, or all there are."""
-        with self.writer.reading() as draft:
-            of_edges = filter(is_of_edges, draft.running.accounts)
-            rows = draft.accounts(*(() if analyst is None else (DATASET, *of_edges, analyst_account(analyst))))
+        with self.writer.reading() as work:
+            of_edges = filter(is_of_edges, work.totals.accounts)
+            rows = work.accounts(*(() if analyst is None else (DATASET, *of_edges, analyst_account(analyst))))
         return sorted(rows, key=lambda account: (account.name != DATASET, not is_of_edges(account.name), account.name))
 
     # Data versions
 
     def data_version(self) -> int:
         """The number of the data that queries are asked of: 1, and one more for each refresh."""
-        return self.running().version
+        return self.totals().version
 
     def data_day(self) -> date:
         """The day that the data version was begun: what CURRENT_DATE means, the same for as long as the version lasts."""
-        begun = self.running().begun
+        begun = self.totals().begun
         return self._clock.now().date() if begun is None else datetime.fromisoformat(begun).date()
 
     # Queries and watches
@@ -84,106 +84,106 @@ class Books:
 
     def would_charge(self, request: Request) -> dict[str, bool]:
         """The accounts that have not paid for a query yet, each with whether its cap allows it now. Charges nothing."""
-        with self.writer.reading() as draft:
-            standing = stored_queries.standing(draft, request.key, request.analyst)
-            unpaid = stored_queries.unpaid_accounts(draft, standing, edges=request.edges)
-            known = {account.name: account for account in draft.accounts(*unpaid)} if unpaid else {}
+        with self.writer.reading() as work:
+            state = stored_queries.state(work, request.key, request.analyst)
+            unpaid = stored_queries.unpaid_accounts(work, state, edges=request.edges)
+            known = {account.name: account for account in work.accounts(*unpaid)} if unpaid else {}
             return {name: name in known and known[name].allows(request.releases) for name in unpaid}
 
     def recalled(self, request: Request) -> Reservation | None:
         """What was answered to an asker who has paid for it, looked up and not asked again; None where there is nothing."""
-        with self.writer.reading() as draft:
-            draft.check_open(request.analyst)
-            standing = stored_queries.standing(draft, request.key, request.analyst)
-            unpaid = stored_queries.unpaid_accounts(draft, standing, edges=request.edges)
-            is_theirs = not unpaid and standing.asked is not None  # an owner pays nothing for what others paid for
-            answer = stored_queries.stored_answer(draft, standing) if is_theirs else None
+        with self.writer.reading() as work:
+            work.check_open(request.analyst)
+            state = stored_queries.state(work, request.key, request.analyst)
+            unpaid = stored_queries.unpaid_accounts(work, state, edges=request.edges)
+            is_theirs = not unpaid and state.asked is not None  # an owner pays nothing for what others paid for
+            answer = stored_queries.stored_answer(work, state) if is_theirs else None
             if answer is None:
                 return None
-            return Reservation(request, stored_queries.receipt_of(draft, standing), (), answer)
+            return Reservation(request, stored_queries.receipt_of(work, state), (), answer)
 
     def watched(self, query: str, *, analyst: str | None) -> Watched:
         """What is known of a watch, by the key that it was paid under."""
-        with self.writer.reading() as draft:
-            draft.check_open(analyst)
-            return watch_rows.watched(draft, query)
+        with self.writer.reading() as work:
+            work.check_open(analyst)
+            return watch_rows.watched(work, query)
 
     def check_open(self, analyst: str | None) -> None:
         """Refuse an analyst whose account is frozen: nothing is replayed for them."""
-        with self.writer.reading() as draft:
-            draft.check_open(analyst)
+        with self.writer.reading() as work:
+            work.check_open(analyst)
 
     def steps(self, reservation: Reservation) -> list[bytes]:
         """What a run has drawn so far, in order."""
-        with self.writer.reading() as draft:
-            draft.check_open(reservation.request.analyst)
-            return run_steps.kept(draft, reservation.request.key)
+        with self.writer.reading() as work:
+            work.check_open(reservation.request.analyst)
+            return run_steps.kept(work, reservation.request.key)
 
     def named_releases(self, *, analyst: str | None) -> list[str]:
         """The names of releases that were stored: those that an analyst gave, or all for the owner; and what is published."""
-        with self.writer.reading() as draft:
-            draft.check_open(analyst)
-            named = release_names.given(draft, analyst).items()
-            stored = {name for name, query in named if stored_queries.is_free(draft.t, query, analyst)}
-            return sorted(stored | release_names.published(draft).keys())
+        with self.writer.reading() as work:
+            work.check_open(analyst)
+            named = release_names.given(work, analyst).items()
+            stored = {name for name, query in named if stored_queries.is_free(work.t, query, analyst)}
+            return sorted(stored | release_names.published(work).keys())
 
     def listed_releases(self, *, analyst: str | None) -> list[release_names.Listed]:
         """The same names, each with who gave it, as far as that is theirs to know, and whether all see it."""
-        with self.writer.reading() as draft:
-            draft.check_open(analyst)
+        with self.writer.reading() as work:
+            work.check_open(analyst)
             return [
                 each
-                for each in release_names.listed(draft, analyst)
-                if each.is_published or stored_queries.is_free(draft.t, each.query, analyst)
+                for each in release_names.listed(work, analyst)
+                if each.is_published or stored_queries.is_free(work.t, each.query, analyst)
             ]
 
     def named_answer(self, name: str, *, analyst: str | None) -> bytes:
         """What was stored under a name that an analyst gave; for the owner their own, or else that of the first analyst by name. Else what is published."""
-        with self.writer.reading() as draft:
-            draft.check_open(analyst)
-            query = release_names.given(draft, analyst).get(name)
-            known = None if query is None else stored_queries.standing(draft, query, analyst)
-            is_theirs = known is not None and not (analyst and stored_queries.unpaid_accounts(draft, known))
-            answer = stored_queries.stored_answer(draft, known) if known is not None and is_theirs else None
-            return _published_answer(draft, name) if answer is None else answer
+        with self.writer.reading() as work:
+            work.check_open(analyst)
+            query = release_names.given(work, analyst).get(name)
+            known = None if query is None else stored_queries.state(work, query, analyst)
+            is_theirs = known is not None and not (analyst and stored_queries.unpaid_accounts(work, known))
+            answer = stored_queries.stored_answer(work, known) if known is not None and is_theirs else None
+            return _published_answer(work, name) if answer is None else answer
 
     def seen_releases(self, *, analyst: str | None) -> dict[str, str]:
         """The keys of finished releases that an analyst has paid for or that are published, all for the owner, each with a name: nothing is proved yet."""
-        with self.writer.reading() as draft:
-            draft.check_open(analyst)
-            seen = release_names.seen(draft, analyst)
-            published = set(release_names.published(draft).values())
+        with self.writer.reading() as work:
+            work.check_open(analyst)
+            seen = release_names.seen(work, analyst)
+            published = set(release_names.published(work).values())
             return {
                 key: name
                 for key, name in seen.items()
-                if stored_queries.is_free(draft.t, key, None if key in published else analyst)
+                if stored_queries.is_free(work.t, key, None if key in published else analyst)
             }
 
     def seen_answer(self, query: str, *, analyst: str | None) -> bytes:
         """What was stored for the key of a finished release, if the analyst has paid for it, it is published, or they are the owner."""
-        with self.writer.reading() as draft:
-            draft.check_open(analyst)
-            payer = None if query in release_names.published(draft).values() else analyst
-            known = stored_queries.standing(draft, query, payer)
-            is_theirs = payer is None or not stored_queries.unpaid_accounts(draft, known)
-            answer = stored_queries.stored_answer(draft, known) if is_theirs else None
+        with self.writer.reading() as work:
+            work.check_open(analyst)
+            payer = None if query in release_names.published(work).values() else analyst
+            known = stored_queries.state(work, query, payer)
+            is_theirs = payer is None or not stored_queries.unpaid_accounts(work, known)
+            answer = stored_queries.stored_answer(work, known) if is_theirs else None
             return _needed(answer)
 
     def named_run(self, name: str, *, analyst: str | None) -> tuple[bytes, str]:
         """What was stored under a name that an analyst gave (None: anybody, or the owner), and in which words it was asked for: for the owner."""
-        with self.writer.reading() as draft:
-            known = stored_queries.standing(draft, release_names.key_of(draft, name, analyst), None)
-            return _needed(stored_queries.stored_answer(draft, known)), stored_queries.words_of(draft, known)
+        with self.writer.reading() as work:
+            known = stored_queries.state(work, release_names.key_of(work, name, analyst), None)
+            return _needed(stored_queries.stored_answer(work, known)), stored_queries.words_of(work, known)
 
     def published_answer(self, name: str) -> bytes:
         """What the owner published under a name, for everybody."""
-        with self.writer.reading() as draft:
-            return _published_answer(draft, name)
+        with self.writer.reading() as work:
+            return _published_answer(work, name)
 
     def check_name(self, request: Request) -> None:
         """Refuse a name that another release of this analyst has; nothing is charged or written."""
-        with self.writer.reading() as draft:
-            release_names.check(draft, request)
+        with self.writer.reading() as work:
+            release_names.check(work, request)
 
     # The chain
 
@@ -213,16 +213,16 @@ class Books:
 
     def entry(self, seq: int) -> Entry | None:
         """One entry by its number; None where the books do not go so far."""
-        with self.writer.reading() as draft:
-            head = draft.running.head
-            return _entry(draft, seq) if head is not None and 1 <= seq <= head.seq else None
+        with self.writer.reading() as work:
+            head = work.totals.head
+            return _entry(work, seq) if head is not None and 1 <= seq <= head.seq else None
 
-    def latest(self) -> tuple[RunningBooks, list[Account], list[Entry]]:
+    def latest(self) -> tuple[LedgerTotals, list[Account], list[Entry]]:
         """What the chain adds up to, the dataset's account and those of edges, and the last charges that somebody paid, newest first: all at one moment."""
-        with self.writer.reading() as draft:
-            paid = [_entry(draft, number) for number in reversed(draft.running.latest)]
-            shared = [DATASET, *sorted(filter(is_of_edges, draft.running.accounts))]
-            return draft.running, [draft.account(name) for name in shared], paid
+        with self.writer.reading() as work:
+            paid = [_entry(work, number) for number in reversed(work.totals.latest)]
+            shared = [DATASET, *sorted(filter(is_of_edges, work.totals.accounts))]
+            return work.totals, [work.account(name) for name in shared], paid
 
     def history(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
         """Entries in order, or the last few of them; with `before`, of those with smaller numbers. They are told as they are."""
@@ -235,31 +235,31 @@ class Books:
         self, *, analyst: str | None = None, before: int | None = None, limit: int
     ) -> list[tuple[Entry, Entry]]:
         """The last `limit` charges, newest first: of one analyst or of all, and with numbers below `before`; each with the entry that has its words."""
-        with self.writer.reading() as draft:
-            charges = entry_chain.charges_before(draft.t, before, analyst=analyst, limit=limit)
-            return [(draft.seals.check(entry), stored_queries.worded(draft, entry)) for entry in charges]
+        with self.writer.reading() as work:
+            charges = entry_chain.charges_before(work.t, before, analyst=analyst, limit=limit)
+            return [(work.seals.check(entry), stored_queries.worded(work, entry)) for entry in charges]
 
     def charges_with(self, receipt: str) -> list[Entry]:
         """The charge that a receipt stands for, if it is in the books."""
-        with self.writer.reading() as draft:
-            return [draft.seals.check(entry) for entry in entry_chain.with_receipt(draft.t, receipt)]
+        with self.writer.reading() as work:
+            return [work.seals.check(entry) for entry in entry_chain.with_receipt(work.t, receipt)]
 
-    def running(self) -> RunningBooks:
+    def totals(self) -> LedgerTotals:
         """What the chain adds up to: for reading, and not to be changed."""
-        with self.writer.reading() as draft:
-            return draft.running
+        with self.writer.reading() as work:
+            return work.totals
 
 
-def _entry(draft: Draft, seq: int) -> Entry:
+def _entry(work: UnitOfWork, seq: int) -> Entry:
     """An entry that there must be."""
-    entry = entry_chain.entry_at(draft.t, seq)
-    return draft.seals.refuse(f"Entry {seq} is missing") if entry is None else draft.seals.check(entry)
+    entry = entry_chain.entry_at(work.t, seq)
+    return work.seals.refuse(f"Entry {seq} is missing") if entry is None else work.seals.check(entry)
 
 
-def _published_answer(draft: Draft, name: str) -> bytes:
-    query = release_names.published(draft).get(name)
-    known = None if query is None else stored_queries.standing(draft, query, None)
-    return _needed(None if known is None else stored_queries.stored_answer(draft, known))
+def _published_answer(work: UnitOfWork, name: str) -> bytes:
+    query = release_names.published(work).get(name)
+    known = None if query is None else stored_queries.state(work, query, None)
+    return _needed(None if known is None else stored_queries.stored_answer(work, known))
 
 
 def _needed(answer: bytes | None) -> bytes:

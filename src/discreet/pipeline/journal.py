@@ -44,7 +44,7 @@ class LedgerJournal:
 
     def write_entries(self) -> None:
         """Write the ledger entries of the steps seen so far, before anything computed from them is returned."""
-        self.ledger.steps_leave(self.reservation, self._seen)
+        self.ledger.release_steps(self.reservation, self._seen)
 
 
 class NoJournal:

@@ -77,7 +77,7 @@ def history(ledger: Ledger, analyst: str | None, *, before: int | None = None, l
 
 def asked(ledger: Ledger, analyst: str | None) -> Asked:
     """How many queries there were, of one analyst or of all, and how many of them were free."""
-    by_analyst = ledger.running().asked
+    by_analyst = ledger.totals().asked
     if analyst is not None:
         return by_analyst.get(analyst, Asked())
     counts = by_analyst.values()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.attacks.implementation.racer import Asked, Race, Racer, open_books, run_race
+from discreet.attacks.implementation.racer import Asked, Race, Racer, open_existing_ledger, run_race
 from discreet.attacks.lab import success_bounds
 from discreet.attacks.lab.attack import Attack, Game, Outcome, Size, Tally
 from discreet.attacks.lab.strategies import share
@@ -123,7 +123,7 @@ def _plans(game: Game, ledger: str, *, parts: int) -> list[Race]:
 
 def _run(races: Sequence[Race], racers: Sequence[Racer]) -> tuple[list[Asked], float]:
     """What everybody heard, and the epsilon that the books say was spent."""
-    with open_books(races[0]) as curator:
+    with open_existing_ledger(races[0]) as curator:
         if not racers:
             asked = [one for race in races for one in run_race(curator, race)]
         else:

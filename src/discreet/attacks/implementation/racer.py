@@ -42,13 +42,13 @@ class Race(NamedTuple):
     threads: Sequence[Sequence[tuple[int, str]]]
 
 
-def open_books(race: Race) -> Curator:
+def open_existing_ledger(race: Race) -> Curator:
     """A curator of its own on the same books, as every process of a server has one."""
     text = (
         f'[source]\npath = "."\n[ledger]\npath = {json.dumps(race.ledger)}\n'
         f"[budget]\nepsilon = {race.cap!r}\n{presence_catalog(race.people)}"
     )
-    return open_curator(frames={"people": _people(race.people)}, catalog=parse_catalog(text), new_books=True)
+    return open_curator(frames={"people": _people(race.people)}, catalog=parse_catalog(text), create_ledger=True)
 
 
 def run_race(curator: Curator, race: Race) -> list[Asked]:
@@ -125,7 +125,7 @@ def main() -> None:
     """Race by race, until there is no other line."""
     for line in sys.stdin:
         race = Race(*json.loads(line))
-        with open_books(race) as curator:
+        with open_existing_ledger(race) as curator:
             _print("ready")
             sys.stdin.readline()
             _print(json.dumps(run_race(curator, race)))

@@ -84,7 +84,7 @@ class Protected:
             self._files.close()
             folder = self._files.enter_context(tempfile.TemporaryDirectory())
             declared = self._declared(str(Path(folder) / "ledger.sqlite"))
-            kept = self._files.enter_context(open_curator(frames=self._frames, catalog=declared, new_books=True))
+            kept = self._files.enter_context(open_curator(frames=self._frames, catalog=declared, create_ledger=True))
             return Analyst(kept, self._budget)
         if self._in_memory is None:
             self._in_memory = curators_with_new_books(self._declared(_MEMORY), frames=self._frames)

@@ -63,7 +63,7 @@ def tell_story(console: Console) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with console.status("making a clinic …"):
             catalog = write_clinic(folder, patients=_PATIENTS, visits=_VISITS)
-            curator = open_curator(catalog, new_books=True)
+            curator = open_curator(catalog, create_ledger=True)
         _say(
             console,
             f"Now a whole clinic: {_PATIENTS:,} patients, {_VISITS:,} visits, none of them real. Alice may spend ε 2.",
@@ -132,7 +132,7 @@ def _difference(console: Console, catalog: Path) -> None:
     some, others = sorted(in_icu)[: _TARGETS // 2], sorted(set(range(1, _PATIENTS + 1)) - in_icu)[: _TARGETS // 2]
     everybody = "SELECT COUNT(DISTINCT patient_id) AS n FROM visits WHERE ward = 'ICU' AND patient_id <> {}"
     right, right_on_exact = 0, 0
-    with open_curator(catalog, new_books=True) as curator, console.status("Mallory asks 400 questions …"):
+    with open_curator(catalog, create_ledger=True) as curator, console.status("Mallory asks 400 questions …"):
         for number, person in enumerate([*some, *others]):
             with_you = curator.ask(everybody.format(-1 - number), epsilon=0.5).rows[0]["n"]
             without_you = curator.ask(everybody.format(person), epsilon=0.5).rows[0]["n"]

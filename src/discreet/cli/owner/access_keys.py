@@ -13,7 +13,7 @@ from discreet.accounting import open_filter
 from discreet.catalog import load_catalog
 from discreet.cli.terminal.options import CATALOG, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json, say_done
-from discreet.ledger.accounts.declared_ledger import open_books
+from discreet.ledger.accounts.declared_ledger import open_existing_ledger
 from discreet.server.auth.keys import KeyBook, key_facts
 from discreet.server.auth.roles import ROLES
 
@@ -39,7 +39,7 @@ def create_key(
 ) -> None:
     """Make a key and print it, once and alone. An analyst needs an account: the catalog's, or one that --epsilon opens."""
     cap = None if epsilon is None else open_filter(epsilon, delta)
-    open_books(load_catalog(config)).close()  # with the accounts that the catalog declares by now
+    open_existing_ledger(load_catalog(config)).close()  # with the accounts that the catalog declares by now
     with closing(key_book(config)) as book:
         key = book.create(name, role=role, days=days, cap=cap)
     say_done(key, {"key": key}, as_json=as_json)
@@ -74,7 +74,7 @@ def add_user(
     name: UserName, *, role: RoleOption = "analyst", config: ConfigOption = CATALOG, as_json: JsonOption = False
 ) -> None:
     """Give somebody whom the proxy signs in a role, or another one. An analyst needs an account: the catalog's, or one that `ledger cap` opened."""
-    open_books(load_catalog(config)).close()  # with the accounts that the catalog declares by now
+    open_existing_ledger(load_catalog(config)).close()  # with the accounts that the catalog declares by now
     with closing(key_book(config)) as book:
         book.set_user(name, role)
     say_done(f"{name} comes in as {role}", {"name": name, "role": role}, as_json=as_json)

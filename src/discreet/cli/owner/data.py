@@ -21,7 +21,7 @@ from discreet.cli.terminal.printing import say_done
 from discreet.cli.terminal.read_progress import tell_reading
 from discreet.core.number_format import amount
 from discreet.errors import BadInput, DiscreetError
-from discreet.ledger.accounts.declared_ledger import begin_books
+from discreet.ledger.accounts.declared_ledger import start_ledger
 from discreet.samples.dummy import dummy_edges, dummy_tables
 from discreet.synthetic.row_files import KINDS, write_rows
 
@@ -119,5 +119,5 @@ def dummy(
         typer.echo(f"wrote {output / f'{name}.{kind}'}: {table.num_rows:,} rows of nobody")
     place = output / "discreet.toml"
     place.write_text(text, "utf-8")
-    begin_books(load_catalog(place)).close()
+    start_ledger(load_catalog(place)).close()
     typer.echo(f"try questions with --config {place}")

@@ -17,7 +17,7 @@ from discreet.cli.owner.interview import DELTA, Flags, Interview
 from discreet.engines import profile_files
 from discreet.errors import BadInput
 from discreet.ledger import Ledger
-from discreet.ledger.accounts.declared_ledger import begin_books
+from discreet.ledger.accounts.declared_ledger import start_ledger
 from discreet.sql.reader.query_text import written
 
 Output = Annotated[Path, typer.Option("--output", help="Where to write.")]
@@ -73,7 +73,7 @@ def init(
     kept = Path(catalog.ledger).exists()
     output.parent.mkdir(parents=True, exist_ok=True)
     if not kept:
-        begin_books(catalog).close()
+        start_ledger(catalog).close()
     output.write_text(text, "utf-8")
     typer.echo(f"\nwrote {output}, and {'keeps the books that are' if kept else 'began new books'} in {catalog.ledger}")
     _tell_next(catalog)

@@ -14,15 +14,15 @@ from discreet.cli.terminal.options import CATALOG, ConfigOption, JsonOption, Led
 from discreet.cli.terminal.printing import say_done
 from discreet.errors import BadInput
 from discreet.ledger import Anchor, Ledger, verify
-from discreet.ledger.accounts.declared_ledger import begin_books
-from discreet.ledger.charges.ledger_opening import seal_books
+from discreet.ledger.accounts.declared_ledger import start_ledger
+from discreet.ledger.charges.ledger_opening import seal_ledger
 
 
 def new(*, where: LedgerOption = None, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
     """Begin new books: the only command beside `init` that makes a ledger."""
     if where is None:
         place = place_of(None, config)
-        begin_books(load_catalog(config)).close()
+        start_ledger(load_catalog(config)).close()
     else:
         place = Place(where, anchor_beside(where))
         Ledger.new(where, anchor=place.anchor).close()
@@ -73,7 +73,7 @@ def seal(
 ) -> None:
     """Seal every entry anew with the secret of today, after the secret was changed or lost."""
     place = place_of(where, config)
-    entry = seal_books(place.ledger, anchor=place.anchor, earlier=_read(earlier, place), lost=lost)
+    entry = seal_ledger(place.ledger, anchor=place.anchor, earlier=_read(earlier, place), lost=lost)
     line = f"sealed all {entry.seq:,} entries; keys that were made under another secret open nothing any more"
     say_done(line, {"entries": entry.seq}, as_json=as_json)
 

@@ -121,7 +121,7 @@ def _opened(place: Path, *, demo: bool) -> Iterator[tuple[Curator, KeyBook]]:
     catalog = load_catalog(place)
     if catalog.ledger.endswith(":memory:"):
         raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
-    with open_curator(place, new_books=demo, tell=tell_reading) as curator:
+    with open_curator(place, create_ledger=demo, tell=tell_reading) as curator:
         keys = KeyBook(curator.ledger, needed_secret(catalog.ledger))  # one ledger, so that each entry is read once
         _check_books(curator.ledger)
         if demo:

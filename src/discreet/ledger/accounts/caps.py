@@ -15,7 +15,7 @@ from discreet.ledger.charges.release_json import fraction
 from discreet.ledger.charges.requests import check_text
 
 if TYPE_CHECKING:
-    from discreet.ledger.charges.unit_of_work import Draft
+    from discreet.ledger.charges.unit_of_work import UnitOfWork
 
 KIND, LIST, CLOSE = "cap", "list", "close"
 CATALOG = "catalog"
@@ -33,32 +33,32 @@ def account_for(analyst: str | None) -> str:
     return analyst_account(analyst)
 
 
-def state(draft: Draft, name: str, cap: Filter, *, by: str) -> None:
+def state(work: UnitOfWork, name: str, cap: Filter, *, by: str) -> None:
     """Open an account with a cap, or give an open one another, if that is news."""
-    is_open = name in draft.running.accounts
-    known = draft.account(name) if is_open else opened(name, cap, draft.today)
-    fresh = _cap_to_set(draft, known, cap, by=by) if is_open else cap
-    if fresh is None and name in draft.running.closed:
+    is_open = name in work.totals.accounts
+    known = work.account(name) if is_open else opened(name, cap, work.today)
+    fresh = _cap_to_set(work, known, cap, by=by) if is_open else cap
+    if fresh is None and name in work.totals.closed:
         fresh = known.filter  # opened again, as it was
     if fresh is None:
         return
     if fresh.kind == "pure" and (known.total_in_all.pure is None or known.total_in_all.delta):
         raise BadInput("What was spent here has no pure epsilon.", next_step="Keep a delta above 0 for this account.")
-    reaches_back = known.reaches_back(fresh, draft.today)
+    reaches_back = known.reaches_back(fresh, work.today)
     facts = _facts_of(name, fresh, stated=cap) | ({"counts": _ALL} if reaches_back else {})
-    draft.append(KIND, {**facts, "by": by})
-    draft.save(known.capped(fresh, draft.today, counts_all=reaches_back))
+    work.append(KIND, {**facts, "by": by})
+    work.save(known.capped(fresh, work.today, counts_all=reaches_back))
 
 
-def listings(draft: Draft, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def listings(work: UnitOfWork, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entries that say whom the catalog lists, of those of whom the books do not say so yet: a cap that is no news does not."""
-    for account in sorted({analyst_account(analyst) for analyst in listed} - draft.running.declared):
+    for account in sorted({analyst_account(analyst) for analyst in listed} - work.totals.declared):
         yield LIST, {"account": account}
 
 
-def closings(draft: Draft, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def closings(work: UnitOfWork, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entries that close the accounts of analysts whom the catalog listed, and does not any more: `listed` are those whom it does."""
-    for account in sorted(draft.running.declared - {analyst_account(analyst) for analyst in listed}):
+    for account in sorted(work.totals.declared - {analyst_account(analyst) for analyst in listed}):
         yield CLOSE, {"account": account}
 
 
@@ -72,16 +72,16 @@ def counts_all(entry: Entry) -> bool:
     return entry.body.get("counts") == _ALL
 
 
-def _cap_to_set(draft: Draft, account: Account, stated: Filter, *, by: str) -> Filter | None:
+def _cap_to_set(work: UnitOfWork, account: Account, stated: Filter, *, by: str) -> Filter | None:
     """The cap that an open account gets when somebody, or the catalog, states one; None where that is no news.
 
     The catalog's word is news where it declares another cap than it did, and never goes above what somebody set last.
     """
     if by != CATALOG:
         return None if stated == account.filter else stated
-    entries = [draft.seals.check(entry) for entry in entry_chain.entries_of(draft.t, KIND, account=account.name)]
-    if len(entries) != draft.running.caps[account.name]:
-        draft.seals.refuse("An entry that set a cap is missing")
+    entries = [work.seals.check(entry) for entry in entry_chain.entries_of(work.t, KIND, account=account.name)]
+    if len(entries) != work.totals.caps[account.name]:
+        work.seals.refuse("An entry that set a cap is missing")
     said = [_cap(entry.body.get("declared", entry.body)) for entry in entries if entry.body["by"] == CATALOG]
     if said and said[-1] == stated:
         return None

@@ -12,7 +12,7 @@ from discreet.catalog import Catalog, Network, PrivacyUnit, Table
 from discreet.errors import WrongUnit
 
 if TYPE_CHECKING:
-    from discreet.ledger.charges.unit_of_work import Draft
+    from discreet.ledger.charges.unit_of_work import UnitOfWork
 
 UNITS, SERVED = "units", "served"
 
@@ -34,9 +34,9 @@ def check_units(known: Mapping[str, Mapping[str, Any]], catalog: Catalog) -> Non
             )
 
 
-def units_in_news(draft: Draft, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
+def units_in_news(work: UnitOfWork, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entry that says whom the tables protect and how many rows of one count, where the books do not say so yet; or a refusal."""
-    known = draft.running.units
+    known = work.totals.units
     check_units(known, catalog)
     tables = {table.name: _promise(table) for table in catalog.tables.values() if not table.is_public}
     tables |= {graph.edges.name: {"unit": _ends(graph)} for graph in catalog.graphs.values()}
@@ -45,9 +45,9 @@ def units_in_news(draft: Draft, catalog: Catalog) -> Iterator[tuple[str, dict[st
         yield UNITS, {"tables": news}
 
 
-def served_in_news(draft: Draft, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
+def served_in_news(work: UnitOfWork, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entry that says which catalog answers from now on; none of one that was never a text."""
-    if catalog.sha256 and catalog.sha256 != draft.running.served:
+    if catalog.sha256 and catalog.sha256 != work.totals.served:
         yield SERVED, {"sha256": catalog.sha256}
 
 

@@ -14,27 +14,27 @@ from discreet.ledger.charges.ledger import Ledger
 from discreet.ledger.charges.ledger_opening import closed_if_refused
 
 if TYPE_CHECKING:
-    from discreet.ledger.charges.unit_of_work import Draft
+    from discreet.ledger.charges.unit_of_work import UnitOfWork
 
 
-def open_books(catalog: Catalog) -> Ledger:
+def open_existing_ledger(catalog: Catalog) -> Ledger:
     """The ledger of a catalog, with the accounts that it declares by now; one that is missing is refused."""
     return _as_declared(books_of(catalog), catalog)
 
 
-def begin_books(catalog: Catalog) -> Ledger:
+def start_ledger(catalog: Catalog) -> Ledger:
     """A new ledger with the accounts of a catalog; refused where there is one."""
-    return _as_declared(_new_books(catalog), catalog)
+    return _as_declared(_create_ledger(catalog), catalog)
 
 
-def books_of(catalog: Catalog, *, new_books: bool = False) -> Ledger:
+def books_of(catalog: Catalog, *, create_ledger: bool = False) -> Ledger:
     """The ledger of a catalog whose promises are those of the books; nothing of it is stated yet. One that is missing is refused, or begun."""
     try:
         ledger = Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
     except NoLedger:
-        if not new_books:
+        if not create_ledger:
             raise
-        ledger = _new_books(catalog)
+        ledger = _create_ledger(catalog)
     with closed_if_refused(ledger):
         check_promises(ledger, catalog)
     return ledger
@@ -43,7 +43,7 @@ def books_of(catalog: Catalog, *, new_books: bool = False) -> Ledger:
 def check_promises(ledger: Ledger, catalog: Catalog) -> None:
     """Refuse a catalog whose promises are not those of the books; nothing is written about its people."""
     ledger.keep_neighbours(catalog.neighbours)
-    catalog_binding.check_units(ledger.running().units, catalog)
+    catalog_binding.check_units(ledger.totals().units, catalog)
 
 
 def keep_declared(ledger: Ledger, catalog: Catalog) -> None:
@@ -51,26 +51,26 @@ def keep_declared(ledger: Ledger, catalog: Catalog) -> None:
 
     All of it or nothing: of a catalog that is refused, not a word counts.
     """
-    ledger.record(lambda draft: _news(draft, catalog), by=CATALOG)
+    ledger.record(lambda work: _news(work, catalog), by=CATALOG)
 
 
 def note_served(ledger: Ledger, catalog: Catalog) -> None:
     """Write down which catalog answers from now on."""
-    ledger.record(lambda draft: catalog_binding.served_in_news(draft, catalog), by=CATALOG)
+    ledger.record(lambda work: catalog_binding.served_in_news(work, catalog), by=CATALOG)
 
 
-def _news(draft: Draft, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield from catalog_binding.units_in_news(draft, catalog)
+def _news(work: UnitOfWork, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield from catalog_binding.units_in_news(work, catalog)
     for analyst, cap in [(None, catalog.cap), *catalog.analysts.items()]:
-        caps.state(draft, caps.account_for(analyst), cap, by=CATALOG)
+        caps.state(work, caps.account_for(analyst), cap, by=CATALOG)
     for graph in catalog.graphs.values():
         if graph.cap is not None:
-            caps.state(draft, shared_account(graph.edges.name), graph.cap, by=CATALOG)
-    yield from caps.listings(draft, catalog.analysts)
-    yield from caps.closings(draft, catalog.analysts)
+            caps.state(work, shared_account(graph.edges.name), graph.cap, by=CATALOG)
+    yield from caps.listings(work, catalog.analysts)
+    yield from caps.closings(work, catalog.analysts)
 
 
-def _new_books(catalog: Catalog) -> Ledger:
+def _create_ledger(catalog: Catalog) -> Ledger:
     return Ledger.new(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
 
 

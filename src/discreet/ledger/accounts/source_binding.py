@@ -11,34 +11,34 @@ from discreet.errors import SourceChanged, SourceUnsteady
 from discreet.store import Transaction
 
 if TYPE_CHECKING:
-    from discreet.ledger.charges.unit_of_work import Draft
+    from discreet.ledger.charges.unit_of_work import UnitOfWork
 
 KIND = "source"
 _FORMAT = "3:"
 """Before a hash of what is in the source, by table."""
 
 
-def check(draft: Draft, content: str) -> int:
+def check(work: UnitOfWork, content: str) -> int:
     """The number of the data version; or a refusal where it was begun with another source."""
-    noted = draft.running.source
-    if noted is not None and noted != _keyed(draft.t, content):
+    noted = work.totals.source
+    if noted is not None and noted != _keyed(work.t, content):
         raise SourceChanged(
             "The source is not the one that this data version was begun with.",
             next_step="Ask the owner to run `discreet refresh`, which begins a new data version.",
         )
-    return draft.running.version
+    return work.totals.version
 
 
-def keep(draft: Draft, content: str, *, version: int) -> None:
+def keep(work: UnitOfWork, content: str, *, version: int) -> None:
     """Note what a data version was read from, if that is news; refused where another one was begun, or read from something else, meanwhile."""
-    noted, keyed = draft.running.source, _keyed(draft.t, content)
-    if draft.running.version != version or noted not in (None, keyed):
+    noted, keyed = work.totals.source, _keyed(work.t, content)
+    if work.totals.version != version or noted not in (None, keyed):
         raise SourceUnsteady(
             "Somebody else began a data version while this one was read.",
             next_step="Try again: the newest one is read.",
         )
     if noted != keyed:
-        draft.append(KIND, {"version": version, "source": keyed})
+        work.append(KIND, {"version": version, "source": keyed})
 
 
 def _keyed(t: Transaction, content: str) -> str:

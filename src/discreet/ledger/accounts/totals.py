@@ -58,7 +58,7 @@ class Published:
 
 
 @dataclass(slots=True)
-class RunningBooks:
+class LedgerTotals:
     """All that follows from the entries up to `head`, but for the queries themselves."""
 
     head: Entry | None = None
@@ -105,7 +105,7 @@ class RunningBooks:
     checkpoint: int = 0
     """The number of the entry that the last known checkpoint is about."""
 
-    def fork(self) -> RunningBooks:
+    def fork(self) -> LedgerTotals:
         """A copy that can go on by itself."""
         return replace(
             self,

@@ -18,7 +18,7 @@ from discreet.core.loss import Neighbours
 from discreet.errors import WrongFormat
 from discreet.ledger.accounts.access_entries import Access, IssuedKey
 from discreet.ledger.accounts.account_rows import account_of, row_of
-from discreet.ledger.accounts.totals import Asked, Published, Released, RunningBooks
+from discreet.ledger.accounts.totals import Asked, LedgerTotals, Published, Released
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.entries import canonical
 from discreet.ledger.chain.seals import Seals
@@ -36,7 +36,7 @@ class Checkpoints:
     def __init__(self, secret: bytes | None) -> None:
         self._secret = secret
 
-    def read(self, t: Transaction) -> RunningBooks | None:
+    def read(self, t: Transaction) -> LedgerTotals | None:
         """The running books at the checkpoint, if it can be believed."""
         rows = t.run("SELECT state, signature FROM ledger_checkpoint")
         if len(rows) != 1 or self._secret is None:
@@ -53,19 +53,19 @@ class Checkpoints:
         head = entry_chain.entry_at(t, facts["seq"])
         if head is None or head.hash != facts["hash"] or not Seals(self._secret).fits(head):
             return None
-        return _running(facts, RunningBooks(head=head, checkpoint=head.seq))
+        return _totals(facts, LedgerTotals(head=head, checkpoint=head.seq))
 
-    def write_if_due(self, t: Transaction, running: RunningBooks) -> None:
+    def write_if_due(self, t: Transaction, totals: LedgerTotals) -> None:
         """Replace the checkpoint, once enough was written since."""
-        if running.head is not None and running.head.seq >= running.checkpoint + EVERY:
-            self.write(t, running)
+        if totals.head is not None and totals.head.seq >= totals.checkpoint + EVERY:
+            self.write(t, totals)
 
-    def write(self, t: Transaction, running: RunningBooks) -> None:
+    def write(self, t: Transaction, totals: LedgerTotals) -> None:
         """Replace the checkpoint."""
-        if self._secret is None or running.head is None:
+        if self._secret is None or totals.head is None:
             return
-        running.checkpoint = running.head.seq
-        state = canonical(_facts(running))
+        totals.checkpoint = totals.head.seq
+        state = canonical(_facts(totals))
         t.run("DELETE FROM ledger_checkpoint")
         t.run("INSERT INTO ledger_checkpoint VALUES (?, ?)", state, self._signed(state))
 
@@ -74,66 +74,66 @@ class Checkpoints:
         return hmac.new(self._secret, b"discreet ledger checkpoint\n" + state.encode(), hashlib.sha256).hexdigest()
 
 
-def _facts(running: RunningBooks) -> dict[str, Any]:
-    head = running.head
+def _facts(totals: LedgerTotals) -> dict[str, Any]:
+    head = totals.head
     assert head is not None  # noqa: S101  books without an entry have no checkpoint
     return {
         "format": _FORMAT,
         "seq": head.seq,
         "hash": head.hash,
-        "day": running.day.isoformat(),
-        "accounts": [row_of(account) for account in running.accounts.values()],
+        "day": totals.day.isoformat(),
+        "accounts": [row_of(account) for account in totals.accounts.values()],
         "priced_before": [],  # a part of format 8 that nothing reads
-        "neighbours": running.neighbours and running.neighbours.value,
-        "version": running.version,
-        "begun": running.begun,
-        "formats": list(running.formats.items()),
-        "asked": [(name, asked.queries, asked.free) for name, asked in running.asked.items()],
-        "repeats": running.repeats,
+        "neighbours": totals.neighbours and totals.neighbours.value,
+        "version": totals.version,
+        "begun": totals.begun,
+        "formats": list(totals.formats.items()),
+        "asked": [(name, asked.queries, asked.free) for name, asked in totals.asked.items()],
+        "repeats": totals.repeats,
         "released": [
             (names, released.times, released.cost.pure, released.cost.rho, released.cost.delta)
-            for names, released in running.released.items()
+            for names, released in totals.released.items()
         ],
-        "latest": running.latest,
-        "keys": [asdict(key) for key in running.access.keys.values()],
-        "users": running.access.users,
-        "units": running.units,
-        "served": running.served,
-        "declared": sorted(running.declared),
-        "closed": sorted(running.closed),
-        "source": running.source,
-        "unanswered": sorted(running.unanswered),
-        "runs": [(query, run.budget, run.steps, run.spent) for query, run in running.runs.items()],
-        "named": running.named,
+        "latest": totals.latest,
+        "keys": [asdict(key) for key in totals.access.keys.values()],
+        "users": totals.access.users,
+        "units": totals.units,
+        "served": totals.served,
+        "declared": sorted(totals.declared),
+        "closed": sorted(totals.closed),
+        "source": totals.source,
+        "unanswered": sorted(totals.unanswered),
+        "runs": [(query, run.budget, run.steps, run.spent) for query, run in totals.runs.items()],
+        "named": totals.named,
         "published": {
-            name: {"question": release.query, "time": release.time} for name, release in running.published.items()
+            name: {"question": release.query, "time": release.time} for name, release in totals.published.items()
         },
-        "caps": running.caps,
-        "looks": running.looks,
+        "caps": totals.caps,
+        "looks": totals.looks,
     }
 
 
-def _running(facts: dict[str, Any], running: RunningBooks) -> RunningBooks:
-    running.day = date.fromisoformat(facts["day"])
+def _totals(facts: dict[str, Any], totals: LedgerTotals) -> LedgerTotals:
+    totals.day = date.fromisoformat(facts["day"])
     accounts = [account_of(row) for row in facts["accounts"]]
-    running.accounts = {account.name: account for account in accounts}
-    running.neighbours = None if facts["neighbours"] is None else Neighbours(facts["neighbours"])
-    running.version, running.begun = facts["version"], facts["begun"]
-    running.formats = dict(facts["formats"])
-    running.asked = {name: Asked(queries, free) for name, queries, free in facts["asked"]}
-    running.repeats = facts["repeats"]
-    running.released = {
+    totals.accounts = {account.name: account for account in accounts}
+    totals.neighbours = None if facts["neighbours"] is None else Neighbours(facts["neighbours"])
+    totals.version, totals.begun = facts["version"], facts["begun"]
+    totals.formats = dict(facts["formats"])
+    totals.asked = {name: Asked(queries, free) for name, queries, free in facts["asked"]}
+    totals.repeats = facts["repeats"]
+    totals.released = {
         tuple(names): Released(times, Charge(pure, rho, delta)) for names, times, pure, rho, delta in facts["released"]
     }
-    running.latest = tuple(facts["latest"])
-    running.access = Access({key["id"]: IssuedKey(**key) for key in facts["keys"]}, facts["users"])
-    running.units, running.served = facts["units"], facts["served"]
-    running.declared, running.closed = set(facts["declared"]), set(facts["closed"])
-    running.source, running.unanswered = facts["source"], set(facts["unanswered"])
-    running.runs = {query: Run(budget, steps, spent) for query, budget, steps, spent in facts["runs"]}
-    running.named = facts["named"]
-    running.published = {
+    totals.latest = tuple(facts["latest"])
+    totals.access = Access({key["id"]: IssuedKey(**key) for key in facts["keys"]}, facts["users"])
+    totals.units, totals.served = facts["units"], facts["served"]
+    totals.declared, totals.closed = set(facts["declared"]), set(facts["closed"])
+    totals.source, totals.unanswered = facts["source"], set(facts["unanswered"])
+    totals.runs = {query: Run(budget, steps, spent) for query, budget, steps, spent in facts["runs"]}
+    totals.named = facts["named"]
+    totals.published = {
         name: Published(release["question"], release["time"]) for name, release in facts["published"].items()
     }
-    running.caps, running.looks = facts["caps"], facts["looks"]
-    return running
+    totals.caps, totals.looks = facts["caps"], facts["looks"]
+    return totals

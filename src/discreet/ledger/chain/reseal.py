@@ -6,14 +6,14 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 
-from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.accounts.totals import LedgerTotals
 from discreet.ledger.chain import entry_chain, seals
 from discreet.ledger.chain.anchor import Anchor
 from discreet.ledger.chain.checkpoint import Checkpoints
 from discreet.ledger.chain.entries import Entry
 from discreet.ledger.chain.entry_clock import Clock, utc_now
 from discreet.ledger.chain.seals import Seals
-from discreet.ledger.charges.unit_of_work import Draft, following
+from discreet.ledger.charges.unit_of_work import UnitOfWork, following
 from discreet.store import Store, Transaction
 
 _PAGE = 2_000
@@ -34,25 +34,25 @@ def seal_all(store: Store, secret: bytes, *, earlier: bytes | None, before: Befo
     fresh = Seals(secret)
     with store.transaction() as t:
         anchor.check(partial(entry_chain.hash_at, t))
-        running = _sealed(t, Seals(earlier), fresh)
-        draft = Draft(t, running, clock=Clock(utc_now), seals=fresh)
-        entry = draft.append(seals.KIND, {"before": before, "by": by})
-        draft.write()
-        Checkpoints(secret).write(t, draft.running)
-    anchor.note(draft.running.head or entry)
+        totals = _sealed(t, Seals(earlier), fresh)
+        work = UnitOfWork(t, totals, clock=Clock(utc_now), seals=fresh)
+        entry = work.append(seals.KIND, {"before": before, "by": by})
+        work.write()
+        Checkpoints(secret).write(t, work.totals)
+    anchor.note(work.totals.head or entry)
     return entry
 
 
-def _sealed(t: Transaction, believed: Seals, fresh: Seals) -> RunningBooks:
-    running, page = RunningBooks(), []
-    for entry in following(t, running, believed):
-        running.head = replace(entry, seal=fresh.of(entry))
-        page.append(running.head)
+def _sealed(t: Transaction, believed: Seals, fresh: Seals) -> LedgerTotals:
+    totals, page = LedgerTotals(), []
+    for entry in following(t, totals, believed):
+        totals.head = replace(entry, seal=fresh.of(entry))
+        page.append(totals.head)
         if len(page) == _PAGE:
             _write(t, page)
             page = []
     _write(t, page)
-    return running
+    return totals
 
 
 def _write(t: Transaction, page: list[Entry]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.errors import LedgerDamaged
 from discreet.ledger.accounts.account_rows import analyst_account, shared_account
-from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.accounts.totals import LedgerTotals
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.entries import Entry
 from discreet.ledger.chain.seals import Seals
@@ -30,7 +30,7 @@ class Tables:
         self._t = t
         self._counted: Counter[str] = Counter()
 
-    def problems(self, entry: Entry, running: RunningBooks) -> Iterable[str]:
+    def problems(self, entry: Entry, totals: LedgerTotals) -> Iterable[str]:
         """What is wrong with the rows of one entry; `running` is the books after it."""
         match entry.kind:
             case "charge":
@@ -40,14 +40,14 @@ class Tables:
             case open_runs.KIND:
                 return self._step(entry)
             case "watch":
-                return self._watch(entry, running.version)
+                return self._watch(entry, totals.version)
         return ()
 
-    def surplus(self, running: RunningBooks, seals: Seals) -> Iterable[str]:
+    def surplus(self, totals: LedgerTotals, seals: Seals) -> Iterable[str]:
         """Rows that no entry has; to be asked after every entry was looked up. Steps may wait for theirs, under a seal."""
-        for query in running.runs:
+        for query in totals.runs:
             try:
-                waiting = sum(1 for _ in run_steps.waiting(self._t, seals, running, query))
+                waiting = sum(1 for _ in run_steps.waiting(self._t, seals, totals, query))
             except LedgerDamaged:
                 waiting = 0
             self._counted["COUNT(*) FROM ledger_steps"] += waiting

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from discreet.errors import BadInput, LedgerDamaged, StoreUnavailable
 from discreet.ledger.accounts import account_rows
-from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.accounts.totals import LedgerTotals
 from discreet.ledger.chain import entry_chain, entry_clock
 from discreet.ledger.chain.entries import GENESIS, Entry
 from discreet.ledger.chain.reseal import Before
@@ -59,7 +59,7 @@ def verify(
     with ledger.writer.snapshot() as (t, checkpoint):
         begun = checkpoint if from_checkpoint else None
         seals = ledger.writer.seals
-        reading = _Reading(t, begun or RunningBooks(), seals, whole=begun is None, progress=progress)
+        reading = _Reading(t, begun or LedgerTotals(), seals, whole=begun is None, progress=progress)
         problems = reading.problems()
         if noted is not None and noted[0] > 0:
             entry = entry_chain.entry_at(t, noted[0])
@@ -69,7 +69,7 @@ def verify(
         remarks = _remarks(t, seals)
     if not problems and reading.whole:
         with suppress(StoreUnavailable):  # books that can only be read are sound all the same
-            ledger.writer.keep_checkpoint(reading.running)
+            ledger.writer.keep_checkpoint(reading.totals)
     return Verification(
         head.seq if head else 0,
         head.hash if head else GENESIS,
@@ -99,7 +99,7 @@ class _Reading:
     """One reading of the books at one moment, in memory that does not grow with them."""
 
     t: Transaction
-    running: RunningBooks
+    totals: LedgerTotals
     seals: Seals
     whole: bool
     progress: Callable[[int, int], None]
@@ -115,24 +115,24 @@ class _Reading:
 
     def _each(self) -> Iterable[str]:
         tables, last, is_linked = Tables(self.t), entry_chain.last_entry(self.t), True
-        for entry in entry_chain.entries_after(self.t, self.running.head.seq if self.running.head else 0):
-            wrong = self.running.follow(entry) if is_linked else self.running.unlinked(entry)
+        for entry in entry_chain.entries_after(self.t, self.totals.head.seq if self.totals.head else 0):
+            wrong = self.totals.follow(entry) if is_linked else self.totals.unlinked(entry)
             yield from wrong
             if not wrong and not self.seals.covers(entry):
                 yield f"entry {entry.seq} does not bear the seal of these books"
-            is_linked = is_linked and self.running.head is entry
-            self.running.head = entry
+            is_linked = is_linked and self.totals.head is entry
+            self.totals.head = entry
             if is_linked and not wrong:
                 yield from self._rows(tables, entry)
             if last is not None and entry.seq % _TELL_EVERY == 0:
                 self.progress(entry.seq, last.seq)
         if is_linked:
             yield from self._accounts()
-            yield from tables.surplus(self.running, self.seals) if self.whole else ()
+            yield from tables.surplus(self.totals, self.seals) if self.whole else ()
 
     def _rows(self, tables: Tables, entry: Entry) -> list[str]:
         try:
-            return list(tables.problems(entry, self.running))
+            return list(tables.problems(entry, self.totals))
         except (KeyError, TypeError):
             return [f"entry {entry.seq} cannot be read"]
 
@@ -142,10 +142,10 @@ class _Reading:
         except LedgerDamaged as damage:
             yield damage.problem.rstrip(".").lower()
             return
-        known = self.running.accounts
+        known = self.totals.accounts
         if {name: row.filter for name, row in rows.items()} != {name: row.filter for name, row in known.items()}:
             yield "the accounts are not those that were opened"
-        if not all(map(self.running.adds_up, rows.values())):
+        if not all(map(self.totals.adds_up, rows.values())):
             yield "an account's total is not the sum of its charges"
         if any(row.frozen != known[name].frozen for name, row in rows.items() if name in known):
             yield "an account is frozen or free without an entry that says so"

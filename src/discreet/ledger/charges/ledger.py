@@ -28,10 +28,10 @@ from discreet.ledger.chain.entries import AT_HAND, Entry
 from discreet.ledger.chain.entry_clock import utc_now
 from discreet.ledger.chain.schema import SCHEMA, VERSION
 from discreet.ledger.charges import release_names, run_steps, stored_queries, watch_rows
-from discreet.ledger.charges.ledger_opening import closed_if_refused, kept_store, secret_of_books
+from discreet.ledger.charges.ledger_opening import closed_if_refused, kept_store, ledger_secret
 from discreet.ledger.charges.release_json import mechanism_to_json
 from discreet.ledger.charges.requests import Request, Reservation
-from discreet.ledger.charges.unit_of_work import Draft
+from discreet.ledger.charges.unit_of_work import UnitOfWork
 from discreet.ledger.charges.watch_rows import Watched
 from discreet.ledger.ledger_view import Books
 from discreet.mechanisms import Mechanism
@@ -81,7 +81,7 @@ class Ledger(Books):
         if str(where) == ":memory:":
             return cls.new(where, neighbours=neighbours)
         with closed_if_refused(kept_store(where)) as store:
-            secret = secret_of_books(store, where, anchor=Anchor(anchor))
+            secret = ledger_secret(store, where, anchor=Anchor(anchor))
         return cls(store, neighbours=neighbours, anchor=anchor, secret=secret)
 
     @classmethod
@@ -107,10 +107,10 @@ class Ledger(Books):
     def keep_neighbours(self, declared: Neighbours) -> None:
         """Note the relation that prices are for, the first time; from then on refuse the other one."""
 
-        def job(draft: Draft) -> None:
-            kept = draft.running.neighbours
+        def job(work: UnitOfWork) -> None:
+            kept = work.totals.neighbours
             if kept is None:
-                draft.append(neighbour_relation.KIND, {"relation": declared.value})
+                work.append(neighbour_relation.KIND, {"relation": declared.value})
             else:
                 neighbour_relation.check_same(kept, declared)
 
@@ -124,16 +124,16 @@ class Ledger(Books):
         What the catalog declares counts when it is new, and goes never above what somebody set.
         """
         name = caps.account_for(analyst)
-        self.writer.write(lambda draft: caps.state(draft, name, cap, by=by))
+        self.writer.write(lambda work: caps.state(work, name, cap, by=by))
 
     def freeze(self, analyst: str, *, frozen: bool = True, by: str = AT_HAND) -> None:
         """Stop an analyst's account (or let it go on): nothing is granted and nothing replayed while it is frozen."""
         name = analyst_account(analyst)
 
-        def job(draft: Draft) -> None:
-            account = draft.account(name)
-            draft.append("freeze" if frozen else "thaw", {"account": name, "by": by})
-            draft.save(replace(account, frozen=frozen))
+        def job(work: UnitOfWork) -> None:
+            account = work.account(name)
+            work.append("freeze" if frozen else "thaw", {"account": name, "by": by})
+            work.save(replace(account, frozen=frozen))
 
         self.writer.write(job)
 
@@ -146,43 +146,43 @@ class Ledger(Books):
         somebody else began one from the same source meanwhile, that is the one; from another source, it is refused.
         """
 
-        def job(draft: Draft) -> int:
-            following = (draft.running.version if after is None else after) + 1
-            if draft.running.version == following - 1:
-                draft.append("refresh", {"version": following, "by": by})
+        def job(work: UnitOfWork) -> int:
+            following = (work.totals.version if after is None else after) + 1
+            if work.totals.version == following - 1:
+                work.append("refresh", {"version": following, "by": by})
             if source is not None:
-                source_binding.keep(draft, source, version=following)
-            return draft.running.version
+                source_binding.keep(work, source, version=following)
+            return work.totals.version
 
         return self.writer.write(job)
 
     def version_read_from(self, source: str) -> int:
         """The number of the data version, refused where it was begun with another source."""
-        with self.writer.reading() as draft:
-            return source_binding.check(draft, source)
+        with self.writer.reading() as work:
+            return source_binding.check(work, source)
 
     def keep_source(self, source: str, *, version: int) -> None:
         """Note what a data version was read from, the first time; refused where it is not the last one any more."""
-        self.writer.write(lambda draft: source_binding.keep(draft, source, version=version))
+        self.writer.write(lambda work: source_binding.keep(work, source, version=version))
 
     # Who may come in, and what else is done to the service
 
-    def record(self, entries: Callable[[Draft], Iterable[tuple[str, Mapping[str, Any]]]], *, by: str) -> None:
+    def record(self, entries: Callable[[UnitOfWork], Iterable[tuple[str, Mapping[str, Any]]]], *, by: str) -> None:
         """Write down what somebody does, kind and body each; `entries` reads, checks and may change tables in the same transaction."""
 
-        def job(draft: Draft) -> None:
-            for kind, body in entries(draft):
-                draft.append(kind, {**body, "by": by})
+        def job(work: UnitOfWork) -> None:
+            for kind, body in entries(work):
+                work.append(kind, {**body, "by": by})
 
         self.writer.write(job)
 
     def publish(self, name: str, *, analyst: str | None = None, by: str = AT_HAND) -> None:
         """Show a finished release to all from now on, by the name that an analyst (None: the owner, or the one who did) gave it. It stays shown."""
-        self.record(lambda draft: release_names.publication(draft, name, analyst), by=by)
+        self.record(lambda work: release_names.publication(work, name, analyst), by=by)
 
     def note_comparison(self, name: str, what: str, *, analyst: str | None = None, by: str = AT_HAND) -> None:
         """Write down that the owner looks at real numbers beside a release: before they are read."""
-        self.record(lambda draft: release_names.comparison(draft, name, analyst, what), by=by)
+        self.record(lambda work: release_names.comparison(work, name, analyst, what), by=by)
 
     # Queries
 
@@ -190,30 +190,28 @@ class Ledger(Books):
         """Charge for a query, durably; or find that it is paid, or refuse. Nothing may be read before it returns."""
         key = request.key
 
-        def job(draft: Draft) -> Reservation:
+        def job(work: UnitOfWork) -> Reservation:
             self._step("reserve: begun")
-            draft.check_open(request.analyst)
-            standing = stored_queries.standing(draft, key, request.analyst, request=request.id)
-            if standing.requested not in (None, key):
+            work.check_open(request.analyst)
+            state = stored_queries.state(work, key, request.analyst, request=request.id)
+            if state.requested not in (None, key):
                 raise RequestConflict(
                     "This request id was used for another question.", next_step="Use a new id for a new question."
                 )
-            release_names.check(draft, request)
-            unpaid = stored_queries.unpaid_accounts(draft, standing, edges=request.edges)
-            if standing.requested is not None and unpaid:
+            release_names.check(work, request)
+            unpaid = stored_queries.unpaid_accounts(work, state, edges=request.edges)
+            if state.requested is not None and unpaid:
                 entry_chain.damaged("A request counts as made and was not paid for.")
-            is_first = standing.requested is None and standing.asked is None
-            receipt = "" if is_first else stored_queries.receipt_of(draft, standing)
-            if standing.requested is None and (
-                unpaid or is_first or stored_queries.has_room_for_repeat(draft, request.analyst)
+            is_first = state.requested is None and state.asked is None
+            receipt = "" if is_first else stored_queries.receipt_of(work, state)
+            if state.requested is None and (
+                unpaid or is_first or stored_queries.has_room_for_repeat(work, request.analyst)
             ):
-                charge = (
-                    self._charge(draft, request, unpaid) if unpaid else stored_queries.repeat(draft, request, standing)
-                )
+                charge = self._charge(work, request, unpaid) if unpaid else stored_queries.repeat(work, request, state)
                 receipt = receipt or charge.hash
-            stored = stored_queries.stored_answer(draft, standing)
+            stored = stored_queries.stored_answer(work, state)
             if stored is not None:
-                release_names.give(draft, request)
+                release_names.give(work, request)
             self._step("reserve: written")
             return Reservation(request, receipt, tuple(unpaid), stored)
 
@@ -221,9 +219,9 @@ class Ledger(Books):
         self._step("reserve: committed")
         return reservation
 
-    def _charge(self, draft: Draft, request: Request, unpaid: list[str]) -> Entry:
+    def _charge(self, work: UnitOfWork, request: Request, unpaid: list[str]) -> Entry:
         """Charge the accounts that have not paid."""
-        charged = [draft.account(name).charged(request.releases) for name in unpaid]
+        charged = [work.account(name).charged(request.releases) for name in unpaid]
         self._step("reserve: checked")
         body = {
             "accounts": unpaid,
@@ -236,10 +234,10 @@ class Ledger(Books):
             "prices": PRICES,
             **stored_queries.unit_of(request),
         }
-        entry = draft.append("charge", body)
+        entry = work.append("charge", body)
         for account in charged:
-            draft.save(account)
-        stored_queries.mark_paid(draft, entry)
+            work.save(account)
+        stored_queries.mark_paid(work, entry)
         return entry
 
     def finish(self, reservation: Reservation, answer: bytes) -> bytes:
@@ -248,18 +246,18 @@ class Ledger(Books):
             raise BadInput("An answer is stored as bytes.", next_step="Encode it first.")
         request, query = reservation.request, reservation.request.key
 
-        def job(draft: Draft) -> bytes:
+        def job(work: UnitOfWork) -> bytes:
             self._step("finish: begun")
-            draft.check_open(request.analyst)
-            standing = stored_queries.standing(draft, query, request.analyst)
-            if standing.charged is None and query not in draft.running.unanswered:
+            work.check_open(request.analyst)
+            state = stored_queries.state(work, query, request.analyst)
+            if state.charged is None and query not in work.totals.unanswered:
                 raise BadInput("This ledger has no such reservation.", next_step="Reserve first, in the same ledger.")
-            stored = stored_queries.stored_answer(draft, standing)
+            stored = stored_queries.stored_answer(work, state)
             if stored is None:
-                run_steps.leave(draft, query)
-                stored_queries.keep_answer(draft, query, answer)
-                draft.append("answer", {"question": query, "sha256": hashlib.sha256(answer).hexdigest()})
-            release_names.give(draft, request)
+                run_steps.leave(work, query)
+                stored_queries.keep_answer(work, query, answer)
+                work.append("answer", {"question": query, "sha256": hashlib.sha256(answer).hexdigest()})
+            release_names.give(work, request)
             self._step("finish: written")
             return answer if stored is None else stored
 
@@ -278,9 +276,9 @@ class Ledger(Books):
             raise BadInput("A step is stored as bytes.", next_step="Encode it first.")
         request = reservation.request
 
-        def job(draft: Draft) -> bytes:
+        def job(work: UnitOfWork) -> bytes:
             self._step("step: begun")
-            stored = run_steps.keep(draft, request.key, number, body, paid=paid)
+            stored = run_steps.keep(work, request.key, number, body, paid=paid)
             self._step("step: written")
             return stored
 
@@ -288,12 +286,12 @@ class Ledger(Books):
         self._step("step: committed")
         return leaving
 
-    def steps_leave(self, reservation: Reservation, count: int) -> None:
+    def release_steps(self, reservation: Reservation, count: int) -> None:
         """Write the entries of the first so many steps of a run: what they brought about may leave, now that its class of time has ended."""
 
-        def job(draft: Draft) -> None:
-            draft.check_open(reservation.request.analyst)
-            run_steps.leave(draft, reservation.request.key, count)
+        def job(work: UnitOfWork) -> None:
+            work.check_open(reservation.request.analyst)
+            run_steps.leave(work, reservation.request.key, count)
 
         self.writer.write(job)
 
@@ -305,11 +303,11 @@ class Ledger(Books):
         Returned is what the books say then, and only that may leave.
         """
 
-        def job(draft: Draft) -> Watched:
+        def job(work: UnitOfWork) -> Watched:
             self._step("watch: begun")
             if above is not None:
-                draft.check_open(analyst)
-            stored = watch_rows.keep_bit(draft, query, version=version, above=above)
+                work.check_open(analyst)
+            stored = watch_rows.keep_bit(work, query, version=version, above=above)
             self._step("watch: written")
             return stored
 

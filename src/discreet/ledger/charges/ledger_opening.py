@@ -48,7 +48,7 @@ def kept_store(where: str | Path) -> Store:
         return store
 
 
-def secret_of_books(store: Store, where: str | Path, *, anchor: Anchor) -> bytes:
+def ledger_secret(store: Store, where: str | Path, *, anchor: Anchor) -> bytes:
     """The secret that the books are sealed with; it is made with the first entry."""
     with store.transaction() as t:
         anchor.check(partial(entry_chain.hash_at, t))
@@ -56,7 +56,7 @@ def secret_of_books(store: Store, where: str | Path, *, anchor: Anchor) -> bytes
     return needed_secret(where, make=first is None)
 
 
-def seal_books(
+def seal_ledger(
     where: str | Path, *, anchor: str | Path | None, earlier: bytes | None = None, lost: bool = False
 ) -> Entry:
     """Seal the books anew with the secret of today. Returned is the entry that says so.

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
-from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.accounts.totals import LedgerTotals
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.anchor import Anchor
 from discreet.ledger.chain.checkpoint import Checkpoints
 from discreet.ledger.chain.entry_clock import Clock
 from discreet.ledger.chain.seals import Seals
-from discreet.ledger.charges.unit_of_work import Draft, caught_up
+from discreet.ledger.charges.unit_of_work import UnitOfWork, caught_up
 from discreet.store import GroupCommit, Store, Transaction
 
 T = TypeVar("T")
@@ -29,44 +29,44 @@ class Writer:
     def __init__(self, store: Store, *, anchor: Anchor, secret: bytes | None, clock: Clock) -> None:
         self._store, self._anchor, self._clock = store, anchor, clock
         self.seals, self._checkpoints = Seals(secret), Checkpoints(secret)
-        self._running: RunningBooks | None = None
-        self._together: GroupCommit[Draft] = GroupCommit(
+        self._totals: LedgerTotals | None = None
+        self._together: GroupCommit[UnitOfWork] = GroupCommit(
             store, begin=self._begin, end=self._end, committed=self._committed
         )
 
-    def write(self, job: Callable[[Draft], T]) -> T:
+    def write(self, job: Callable[[UnitOfWork], T]) -> T:
         """Run a job, with whatever others are waiting to write, and wait for the disk."""
         return self._together.run(job)
 
     @property
-    def known(self) -> RunningBooks | None:
+    def known(self) -> LedgerTotals | None:
         """The running books as this process has seen them last, without a look at the database."""
-        return self._running
+        return self._totals
 
     @contextmanager
-    def reading(self) -> Iterator[Draft]:
+    def reading(self) -> Iterator[UnitOfWork]:
         """The books at the last entry, to look something up in them: no writer waits for it."""
-        known = self._running
+        known = self._totals
         with self._store.reading() as t:
-            yield self._draft(t, self._followed(t, known))
+            yield self._work(t, self._followed(t, known))
 
-    def _followed(self, t: Transaction, known: RunningBooks | None) -> RunningBooks:
+    def _followed(self, t: Transaction, known: LedgerTotals | None) -> LedgerTotals:
         """The running books at the last entry: from the checkpoint on at first, later from what was known before the transaction began."""
         self.seals.check_unbroken()
-        self._running = caught_up(t, known or self._checkpoints.read(t) or RunningBooks(), self.seals)
-        return self._running
+        self._totals = caught_up(t, known or self._checkpoints.read(t) or LedgerTotals(), self.seals)
+        return self._totals
 
     @contextmanager
-    def snapshot(self) -> Iterator[tuple[Transaction, RunningBooks | None]]:
+    def snapshot(self) -> Iterator[tuple[Transaction, LedgerTotals | None]]:
         """All tables at one moment, for reading at length, and the running books at the checkpoint, if there is one."""
         with self._store.snapshot() as t:
             yield t, self._checkpoints.read(t)
 
-    def keep_checkpoint(self, running: RunningBooks) -> None:
+    def keep_checkpoint(self, totals: LedgerTotals) -> None:
         """Sign books that were verified, so that the next to open them goes on from there."""
         with self._store.transaction() as t:
-            if running.head is not None and entry_chain.entry_at(t, running.head.seq) == running.head:
-                self._checkpoints.write(t, running)
+            if totals.head is not None and entry_chain.entry_at(t, totals.head.seq) == totals.head:
+                self._checkpoints.write(t, totals)
 
     def beat(self) -> None:
         """Commit a tiny write that changes nothing of the books, to find out whether anything can be written."""
@@ -75,17 +75,17 @@ class Writer:
             self._anchor.check(partial(entry_chain.hash_at, t))
             t.run("UPDATE ledger_pulse SET beat = beat + 1")
 
-    def _draft(self, t: Transaction, running: RunningBooks) -> Draft:
-        return Draft(t, running, clock=self._clock, seals=self.seals)
+    def _work(self, t: Transaction, totals: LedgerTotals) -> UnitOfWork:
+        return UnitOfWork(t, totals, clock=self._clock, seals=self.seals)
 
-    def _begin(self, t: Transaction) -> Draft:
+    def _begin(self, t: Transaction) -> UnitOfWork:
         self.seals.needed_key()
         self._anchor.check(partial(entry_chain.hash_at, t))
-        return self._draft(t, self._followed(t, self._running).fork())
+        return self._work(t, self._followed(t, self._totals).fork())
 
-    def _end(self, draft: Draft) -> None:
-        self._checkpoints.write_if_due(draft.t, draft.running)
+    def _end(self, work: UnitOfWork) -> None:
+        self._checkpoints.write_if_due(work.t, work.totals)
 
-    def _committed(self, draft: Draft) -> None:
-        self._running = draft.running
-        self._anchor.note(draft.running.head)
+    def _committed(self, work: UnitOfWork) -> None:
+        self._totals = work.totals
+        self._anchor.note(work.totals.head)

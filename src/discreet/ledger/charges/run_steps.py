@@ -21,13 +21,13 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.errors import BadInput, BudgetExceeded
-from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.accounts.totals import LedgerTotals
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.entries import Entry, canonical
 from discreet.ledger.chain.seals import Seals
 from discreet.ledger.charges.open_runs import KIND, Run
 from discreet.ledger.charges.stored_queries import answer_bytes
-from discreet.ledger.charges.unit_of_work import Draft
+from discreet.ledger.charges.unit_of_work import UnitOfWork
 from discreet.mechanisms import Mechanism
 from discreet.store import Transaction
 
@@ -38,10 +38,10 @@ _WAITS = 0
 _NOT_STORED = "A stored step is not the one that was drawn."
 
 
-def keep(draft: Draft, query: str, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
+def keep(work: UnitOfWork, query: str, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
     """Store a step, unless there is one of that number; the stored one."""
-    run = _so_far(draft, query)
-    stored = _stored(draft, query, number, run)
+    run = _so_far(work, query)
+    stored = _stored(work, query, number, run)
     if stored is not None:
         return stored
     if run is None or number != run.steps:
@@ -56,43 +56,41 @@ def keep(draft: Draft, query: str, number: int, body: bytes, *, paid: Mechanism 
     salted = os.urandom(_SALT) + body
     facts = {"question": query, "number": number, "salted": _hash(salted), "cost": str(cost)}
     note = canonical({**facts, "spent": str(further.spent)})
-    row = (query, number, salted, _WAITS, note, draft.seals.of_text(note))
-    draft.t.run(
-        "INSERT INTO ledger_steps (question, number, body, written, note, seal) VALUES (?, ?, ?, ?, ?, ?)", *row
-    )
+    row = (query, number, salted, _WAITS, note, work.seals.of_text(note))
+    work.t.run("INSERT INTO ledger_steps (question, number, body, written, note, seal) VALUES (?, ?, ?, ?, ?, ?)", *row)
     return body
 
 
-def kept(draft: Draft, query: str) -> list[bytes]:
+def kept(work: UnitOfWork, query: str) -> list[bytes]:
     """All steps that are stored for a query, in order."""
-    (count,) = draft.t.run("SELECT COUNT(*) FROM ledger_steps WHERE question = ?", query)[0]
-    run = _so_far(draft, query)
-    steps = [_stored(draft, query, number, run) for number in range(count)]
+    (count,) = work.t.run("SELECT COUNT(*) FROM ledger_steps WHERE question = ?", query)[0]
+    run = _so_far(work, query)
+    steps = [_stored(work, query, number, run) for number in range(count)]
     if None in steps or (run is not None and count != run.steps):
         entry_chain.damaged(_NOT_STORED)
     return [step for step in steps if step is not None]
 
 
-def leave(draft: Draft, query: str, count: int | None = None) -> None:
+def leave(work: UnitOfWork, query: str, count: int | None = None) -> None:
     """Write the entries of all steps that wait for it, or of those among the first so many: what they brought about may leave now."""
-    for number, note in list(waiting(draft.t, draft.seals, draft.running, query))[: _further(draft, query, count)]:
+    for number, note in list(waiting(work.t, work.seals, work.totals, query))[: _further(work, query, count)]:
         facts = {name: value for name, value in note.items() if name != "spent"}
-        entry = draft.append(KIND, facts)
-        draft.t.run(
+        entry = work.append(KIND, facts)
+        work.t.run(
             "UPDATE ledger_steps SET written = ?, note = NULL, seal = NULL WHERE question = ? AND number = ?",
             *(entry.seq, query, number),
         )
 
 
-def _further(draft: Draft, query: str, count: int | None) -> int | None:
+def _further(work: UnitOfWork, query: str, count: int | None) -> int | None:
     """How many of those that wait are among the first so many."""
-    run = draft.running.runs.get(query)
+    run = work.totals.runs.get(query)
     return None if count is None or run is None else max(0, count - run.steps)
 
 
-def waiting(t: Transaction, seals: Seals, running: RunningBooks, query: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def waiting(t: Transaction, seals: Seals, totals: LedgerTotals, query: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The steps of a run that have no entry yet, in order, each with what its note says; refused where one was edited or is missing."""
-    run = running.runs.get(query)
+    run = totals.runs.get(query)
     rows = t.run(
         "SELECT number, body, note, seal FROM ledger_steps WHERE question = ? AND written = ? ORDER BY number",
         *(query, _WAITS),
@@ -107,24 +105,24 @@ def waiting(t: Transaction, seals: Seals, running: RunningBooks, query: str) -> 
         yield number, note
 
 
-def _so_far(draft: Draft, query: str) -> Run | None:
+def _so_far(work: UnitOfWork, query: str) -> Run | None:
     """A run with the steps that wait: the last of them says how many there are, and what all of them cost."""
-    run = draft.running.runs.get(query)
-    last = draft.t.run(
+    run = work.totals.runs.get(query)
+    last = work.t.run(
         "SELECT number, note, seal FROM ledger_steps WHERE question = ? AND written = ? ORDER BY number DESC LIMIT 1",
         *(query, _WAITS),
     )
     if run is None or not last:
         return run
     number, *sealed = last[0]
-    note = _sealed(draft.seals, *sealed)
+    note = _sealed(work.seals, *sealed)
     if (note["question"], note["number"]) != (query, number) or number < run.steps:
         entry_chain.damaged(_NOT_STORED)
     return replace(run, steps=number + 1, spent=int(note["spent"]))
 
 
-def _stored(draft: Draft, query: str, number: int, run: Run | None) -> bytes | None:
-    rows = draft.t.run(
+def _stored(work: UnitOfWork, query: str, number: int, run: Run | None) -> bytes | None:
+    rows = work.t.run(
         "SELECT body, written, note, seal FROM ledger_steps WHERE question = ? AND number = ?", query, number
     )
     if run is not None and bool(rows) != (0 <= number < run.steps):
@@ -133,16 +131,16 @@ def _stored(draft: Draft, query: str, number: int, run: Run | None) -> bytes | N
         return None
     body, seq, text, seal = rows[0]
     stored = answer_bytes(body) or b""
-    facts = _sealed(draft.seals, text, seal) if seq == _WAITS else _written(draft, seq)
+    facts = _sealed(work.seals, text, seal) if seq == _WAITS else _written(work, seq)
     if not _is_about(facts, query, number, stored):
         entry_chain.damaged(_NOT_STORED)
     return stored[_SALT:]
 
 
-def _written(draft: Draft, seq: Any) -> Mapping[str, Any]:
+def _written(work: UnitOfWork, seq: Any) -> Mapping[str, Any]:
     """What the entry of a step says."""
-    entry = entry_chain.entry_at(draft.t, seq) if isinstance(seq, int) else None
-    if entry is None or draft.seals.check(entry).kind != KIND:
+    entry = entry_chain.entry_at(work.t, seq) if isinstance(seq, int) else None
+    if entry is None or work.seals.check(entry).kind != KIND:
         entry_chain.damaged(_NOT_STORED)
     return entry.body
 

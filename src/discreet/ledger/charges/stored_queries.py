@@ -14,7 +14,7 @@ from discreet.ledger.accounts.account_rows import analyst_account, is_shared, sh
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.entries import Entry
 from discreet.ledger.charges.requests import Request
-from discreet.ledger.charges.unit_of_work import Draft
+from discreet.ledger.charges.unit_of_work import UnitOfWork
 from discreet.store import Transaction
 
 REPEATS_A_DAY = 1_000
@@ -24,7 +24,7 @@ _NOT_CHARGED = "A question counts as paid without an entry that says so."
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class QueryState:
     """What the tables say of a query, and of somebody who asks it (None: the owner), before any of it is proved.
 
     `charged` and `asked` are the numbers of the entries by which the dataset paid and by which they first asked, each None where there is no
@@ -41,9 +41,9 @@ class Standing:
     """How many entries say that it was answered."""
 
 
-def standing(draft: Draft, query: str, analyst: str | None, *, request: str = "") -> Standing:
+def state(work: UnitOfWork, query: str, analyst: str | None, *, request: str = "") -> QueryState:
     """Looked up at once: a statement for each table would take longer than what it finds."""
-    t, asker = draft.looking_up(query, request), analyst or ""
+    t, asker = work.looking_up(query, request), analyst or ""
     ((known, charged, answer, paid, asked, requested, answers),) = t.run(
         f"SELECT q.question, q.charged, q.answer, p.question, p.charged, r.question, {entry_chain.number_of_answers(t)} "  # noqa: S608
         "FROM (SELECT 1) AS here LEFT JOIN ledger_questions AS q ON q.question = ? "
@@ -51,7 +51,7 @@ def standing(draft: Draft, query: str, analyst: str | None, *, request: str = ""
         "LEFT JOIN ledger_requests AS r ON r.analyst = ? AND r.request = ?",
         *(query, query, asker, query, asker, request),
     )
-    return Standing(
+    return QueryState(
         query,
         analyst,
         charged=None if known is None else charged or _NO_ENTRY,
@@ -62,49 +62,49 @@ def standing(draft: Draft, query: str, analyst: str | None, *, request: str = ""
     )
 
 
-def unpaid_accounts(draft: Draft, known: Standing, *, edges: str | None = None) -> list[str]:
+def unpaid_accounts(work: UnitOfWork, known: QueryState, *, edges: str | None = None) -> list[str]:
     """The accounts that have not paid for a query yet: the dataset's, and the analyst's own.
 
     For a query about a table of `edges` its own account alone: an analyst's counts what was spent on people.
     """
     shared = shared_account(edges)
-    unpaid = [] if _is_charged(draft, known, known.charged, shared) else [shared]
+    unpaid = [] if _is_charged(work, known, known.charged, shared) else [shared]
     if known.analyst is not None and edges is None:
         own = analyst_account(known.analyst)
-        unpaid += [] if _is_charged(draft, known, known.asked, own) else [own]
+        unpaid += [] if _is_charged(work, known, known.asked, own) else [own]
     return unpaid
 
 
-def _is_charged(draft: Draft, known: Standing, number: Any, account: str) -> bool:
+def _is_charged(work: UnitOfWork, known: QueryState, number: Any, account: str) -> bool:
     if number is None:
         return False
-    charge = _charge_at(draft, known, number)
-    if not entry_chain.is_linked(draft.t, charge) or account not in charge.body["accounts"]:
+    charge = _charge_at(work, known, number)
+    if not entry_chain.is_linked(work.t, charge) or account not in charge.body["accounts"]:
         entry_chain.damaged(_NOT_CHARGED)
     return True
 
 
-def _charge_at(draft: Draft, known: Standing, number: Any) -> Entry:
+def _charge_at(work: UnitOfWork, known: QueryState, number: Any) -> Entry:
     """The entry that a row names, if it is the charge for this query."""
-    charge = entry_chain.entry_at(draft.t, number) if isinstance(number, int) else None
-    if charge is None or draft.seals.check(charge).kind != "charge" or charge.body["question"] != known.query:
+    charge = entry_chain.entry_at(work.t, number) if isinstance(number, int) else None
+    if charge is None or work.seals.check(charge).kind != "charge" or charge.body["question"] != known.query:
         entry_chain.damaged(_NOT_CHARGED)
     return charge
 
 
-def has_room_for_repeat(draft: Draft, analyst: str | None) -> bool:
+def has_room_for_repeat(work: UnitOfWork, analyst: str | None) -> bool:
     """Whether one more repeat is written down today; what costs nothing must not fill a disk."""
-    repeats = draft.running.repeats if draft.running.day == draft.today else {}
+    repeats = work.totals.repeats if work.totals.day == work.today else {}
     return repeats.get(analyst or "", 0) < REPEATS_A_DAY
 
 
-def repeat(draft: Draft, request: Request, known: Standing) -> Entry:
+def repeat(work: UnitOfWork, request: Request, known: QueryState) -> Entry:
     """Write down that somebody asked what is paid for: words and price are in the entry that it refers to."""
-    first = _charge_at(draft, known, known.charged if known.asked is None else known.asked)
+    first = _charge_at(work, known, known.charged if known.asked is None else known.asked)
     facts: dict[str, Any] = {"accounts": [], "analyst": request.analyst, "request": request.id, "question": request.key}
     facts |= unit_of(request)
-    entry = draft.append("charge", {**facts, "format": request.format, "of": first.body.get("of", first.seq)})
-    mark_paid(draft, entry)
+    entry = work.append("charge", {**facts, "format": request.format, "of": first.body.get("of", first.seq)})
+    mark_paid(work, entry)
     return entry
 
 
@@ -113,41 +113,41 @@ def unit_of(request: Request) -> dict[str, Any]:
     return {} if request.edges is None else {"unit": "edge", "edges": request.edges}
 
 
-def worded(draft: Draft, charge: Entry) -> Entry:
+def worded(work: UnitOfWork, charge: Entry) -> Entry:
     """The entry that has the words and the price of a charge: itself, or the one that a repeat refers to."""
     if "of" not in charge.body:
         return charge
-    first = entry_chain.entry_at(draft.t, charge.body["of"])
-    if first is None or draft.seals.check(first).body.get("question") != charge.body["question"]:
+    first = entry_chain.entry_at(work.t, charge.body["of"])
+    if first is None or work.seals.check(first).body.get("question") != charge.body["question"]:
         entry_chain.damaged("A question was asked again that is not there any more.")
     return first
 
 
-def words_of(draft: Draft, known: Standing) -> str:
+def words_of(work: UnitOfWork, known: QueryState) -> str:
     """In which words a query was first asked."""
-    return str(worded(draft, _charge_at(draft, known, known.charged)).body["label"])
+    return str(worded(work, _charge_at(work, known, known.charged)).body["label"])
 
 
-def mark_paid(draft: Draft, charge: Entry) -> None:
+def mark_paid(work: UnitOfWork, charge: Entry) -> None:
     """Note who has paid, and for which request, by the entry that says so."""
     body, number = charge.body, charge.seq
     analyst, query, request = body["analyst"] or "", body["question"], body["request"]
     if any(map(is_shared, body["accounts"])):
-        draft.add("ledger_questions (question, charged)", (query, number), keys=(query,))
+        work.add("ledger_questions (question, charged)", (query, number), keys=(query,))
     asked = (analyst, query, number)
-    draft.add("ledger_paid (analyst, question, charged)", asked, keys=(query,), otherwise="ON CONFLICT DO NOTHING")
-    draft.add("ledger_requests", (analyst, request, query, charge.hash), keys=(request,))
+    work.add("ledger_paid (analyst, question, charged)", asked, keys=(query,), otherwise="ON CONFLICT DO NOTHING")
+    work.add("ledger_requests", (analyst, request, query, charge.hash), keys=(request,))
 
 
-def keep_answer(draft: Draft, query: str, answer: bytes) -> None:
+def keep_answer(work: UnitOfWork, query: str, answer: bytes) -> None:
     """Note what was answered, beside the entry that says so."""
     again = "ON CONFLICT (question) DO UPDATE SET answer = excluded.answer"
-    draft.add("ledger_questions (question, answer)", (query, answer), keys=(query,), otherwise=again)
+    work.add("ledger_questions (question, answer)", (query, answer), keys=(query,), otherwise=again)
 
 
-def receipt_of(draft: Draft, known: Standing) -> str:
+def receipt_of(work: UnitOfWork, known: QueryState) -> str:
     """The hash of the entry by which the analyst (None: the owner) first asked, the same for every repeat."""
-    return _charge_at(draft, known, known.asked).hash
+    return _charge_at(work, known, known.asked).hash
 
 
 def is_free(t: Transaction, query: str, analyst: str | None, *, edges: str | None = None) -> bool:
@@ -161,13 +161,13 @@ def is_free(t: Transaction, query: str, analyst: str | None, *, edges: str | Non
     return bool(answered) and bool(paid)
 
 
-def stored_answer(draft: Draft, known: Standing) -> bytes | None:
+def stored_answer(work: UnitOfWork, known: QueryState) -> bytes | None:
     """The answer that was given, None before there is one; refused where it is not the one that the entry is about."""
     answer = answer_bytes(known.answer)
-    outcomes = entry_chain.outcomes(draft.t, known.query) if known.answers else []
-    given = [draft.seals.check(entry) for entry in outcomes if entry.kind == "answer"]
-    if bool(given) == (known.query in draft.running.unanswered):
-        draft.seals.refuse("The entry of an answer is missing, or is one too many")
+    outcomes = entry_chain.outcomes(work.t, known.query) if known.answers else []
+    given = [work.seals.check(entry) for entry in outcomes if entry.kind == "answer"]
+    if bool(given) == (known.query in work.totals.unanswered):
+        work.seals.refuse("The entry of an answer is missing, or is one too many")
     digests = [] if answer is None else [hashlib.sha256(answer).hexdigest()]
     if digests != [entry.body["sha256"] for entry in given]:
         entry_chain.damaged("A stored answer is not the one that was given.")

@@ -14,7 +14,7 @@ from typing import Any
 from discreet.errors import UnknownAccount
 from discreet.ledger.accounts import account_rows
 from discreet.ledger.accounts.account_rows import Account, analyst_account
-from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.accounts.totals import LedgerTotals
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain import entry_clock as clock
 from discreet.ledger.chain.entries import Entry
@@ -23,11 +23,11 @@ from discreet.ledger.chain.seals import Seals
 from discreet.store import Transaction
 
 
-class Draft:
+class UnitOfWork:
     """The books of one transaction; `running` is its own copy, and counts once all is committed."""
 
-    def __init__(self, t: Transaction, running: RunningBooks, *, clock: Clock, seals: Seals) -> None:
-        self.running, self.seals = running, seals
+    def __init__(self, t: Transaction, totals: LedgerTotals, *, clock: Clock, seals: Seals) -> None:
+        self.totals, self.seals = totals, seals
         self._t, self._clock = t, clock
         self._now = clock.now()
         """One moment for all: what is decided and what is written fall into the same period."""
@@ -75,15 +75,15 @@ class Draft:
     @property
     def today(self) -> date:
         """The day that a cap renews by: what the clock says, and never before a day that the books have seen."""
-        return max(self.running.day, day_of(self._now.isoformat()))
+        return max(self.totals.day, day_of(self._now.isoformat()))
 
     def account(self, name: str) -> Account:
         """An account as its row has it today, refused where the entries say otherwise: rows can be edited, sums cannot."""
         if name not in self._accounts:
             try:
-                account = account_rows.load(self._t, name, like=self.running.accounts.get(name))
+                account = account_rows.load(self._t, name, like=self.totals.accounts.get(name))
             except UnknownAccount:
-                if name in self.running.accounts:
+                if name in self.totals.accounts:
                     entry_chain.damaged("An account is not there any more.")
                 raise
             self._check(account)
@@ -95,7 +95,7 @@ class Draft:
         rows = account_rows.load_some(self.t, *names) if names else account_rows.load_all(self.t)
         for account in rows:
             self._check(account)
-        opened = self.running.accounts
+        opened = self.totals.accounts
         if len(rows) != len(opened.keys() & set(names) if names else opened):
             entry_chain.damaged("An account is not there any more.")
         return [account.on(self.today) for account in rows]
@@ -104,7 +104,7 @@ class Draft:
         """Refuse an analyst whose account is frozen, closed, or not there."""
         if analyst is not None:
             name = analyst_account(analyst)
-            if name in self.running.closed:
+            if name in self.totals.closed:
                 raise account_rows.unknown()
             self.account(name).check_open()
 
@@ -115,7 +115,7 @@ class Draft:
 
     def append(self, kind: str, body: Mapping[str, Any]) -> Entry:
         """The next entry, to go on from; before it, what is to be remarked about the clock."""
-        remark = self._clock.remark(self.running.head, self._now)
+        remark = self._clock.remark(self.totals.head, self._now)
         if remark is not None:
             self._link(clock.KIND, remark, self._now)
         return self._link(kind, body, self._now)
@@ -123,38 +123,38 @@ class Draft:
     def _link(self, kind: str, body: Mapping[str, Any], now: datetime) -> Entry:
         """Every entry is salted, so that its hash, which may be public as a receipt or a head, tells nothing about it."""
         salted = {**body, "salt": os.urandom(16).hex()}
-        last = self.running.head
+        last = self.totals.head
         entry = Entry.following(last, time=clock.time_after(last, now), kind=kind, body=salted)
         entry = replace(entry, seal=self.seals.of(entry))
         self.add(entry_chain.INTO, entry_chain.row_of(entry))
-        problems = self.running.take_in(entry)
+        problems = self.totals.take_in(entry)
         if problems:
             entry_chain.damaged(f"The books would not add up: {'; '.join(problems)}.")
         return entry
 
     def _check(self, account: Account) -> None:
-        if not self.running.agrees_with(account):
+        if not self.totals.agrees_with(account):
             entry_chain.damaged("An account is not what its entries add up to.")
 
 
-def caught_up(t: Transaction, running: RunningBooks, seals: Seals) -> RunningBooks:
+def caught_up(t: Transaction, totals: LedgerTotals, seals: Seals) -> LedgerTotals:
     """The running books at the last entry, whoever wrote it; refused where an entry is not as it was, not sealed, or does not follow."""
     last = entry_chain.last_entry(t)
-    if last == running.head:
-        return running
-    if running.head is not None and entry_chain.entry_at(t, running.head.seq) != running.head:
-        entry_chain.damaged(f"Entry {running.head.seq} of the books was changed, or is missing.")
-    further = running.fork()
+    if last == totals.head:
+        return totals
+    if totals.head is not None and entry_chain.entry_at(t, totals.head.seq) != totals.head:
+        entry_chain.damaged(f"Entry {totals.head.seq} of the books was changed, or is missing.")
+    further = totals.fork()
     for _ in following(t, further, seals):
         pass
     return further
 
 
-def following(t: Transaction, running: RunningBooks, seals: Seals) -> Iterator[Entry]:
+def following(t: Transaction, totals: LedgerTotals, seals: Seals) -> Iterator[Entry]:
     """Go on with running books through every entry that was written since, each told once it was taken in."""
-    for entry in entry_chain.entries_after(t, running.head.seq if running.head else 0):
+    for entry in entry_chain.entries_after(t, totals.head.seq if totals.head else 0):
         seals.check(entry)
-        problems = running.follow(entry)
+        problems = totals.follow(entry)
         if problems:
             entry_chain.damaged(f"The books do not add up: {'; '.join(problems)}.")
         yield entry

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.charges.stored_queries import answer_bytes
-from discreet.ledger.charges.unit_of_work import Draft
+from discreet.ledger.charges.unit_of_work import UnitOfWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +31,17 @@ class Watched:
         return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def watched(draft: Draft, query: str) -> Watched:
+def watched(work: UnitOfWork, query: str) -> Watched:
     """What is known of a watch, by the key that it was paid under."""
-    entries = [draft.seals.check(entry) for entry in entry_chain.outcomes(draft.t, query)]
-    rows = draft.t.run("SELECT answer FROM ledger_questions WHERE question = ?", query)
+    entries = [work.seals.check(entry) for entry in entry_chain.outcomes(work.t, query)]
+    rows = work.t.run("SELECT answer FROM ledger_questions WHERE question = ?", query)
     threshold = answer_bytes(rows[0][0]) if rows else None
     written = [entry.body["sha256"] for entry in entries if entry.kind == "answer"]
     there = [] if threshold is None else [hashlib.sha256(threshold).hexdigest()]
     watches = [entry.body for entry in entries if entry.kind == "watch"]
-    if len(watches) != draft.running.looks.get(query, 0):
-        draft.seals.refuse("An entry of a watch is missing")
-    had_one = bool(watches or (rows and query not in draft.running.unanswered))
+    if len(watches) != work.totals.looks.get(query, 0):
+        work.seals.refuse("An entry of a watch is missing")
+    had_one = bool(watches or (rows and query not in work.totals.unanswered))
     return Watched(
         bits={body["version"]: body["above"] for body in watches if "above" in body},
         threshold=threshold,
@@ -50,11 +50,11 @@ def watched(draft: Draft, query: str) -> Watched:
     )
 
 
-def keep_bit(draft: Draft, query: str, *, version: int, above: bool | None) -> Watched:
+def keep_bit(work: UnitOfWork, query: str, *, version: int, above: bool | None) -> Watched:
     """Store an evaluation's bit (None: it failed), unless the version has one or the watch has ended."""
-    known = watched(draft, query)
+    known = watched(work, query)
     if known.ended or (above is not None and version in known.bits):
         return known
     outcome = {"failed": True} if above is None else {"above": above}
-    draft.append("watch", {"question": query, "version": version, **outcome})
-    return watched(draft, query)
+    work.append("watch", {"question": query, "version": version, **outcome})
+    return watched(work, query)

@@ -25,10 +25,10 @@ from discreet.ledger import Ledger
 from discreet.ledger.accounts import caps
 from discreet.ledger.accounts.access_entries import KEY, REVOKE, USER, IssuedKey
 from discreet.ledger.accounts.account_rows import analyst_account, unknown
-from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.accounts.totals import LedgerTotals
 from discreet.ledger.chain.entries import AT_HAND
 from discreet.ledger.charges.requests import check_text
-from discreet.ledger.charges.unit_of_work import Draft
+from discreet.ledger.charges.unit_of_work import UnitOfWork
 from discreet.server.auth.roles import ROLES, Holder
 from discreet.store.secret import needed_secret
 
@@ -52,7 +52,7 @@ class KeyBook:
 
     def __init__(self, ledger: Ledger, secret: bytes, *, now: Callable[[], datetime] = _utc_now) -> None:
         self._ledger, self._secret, self._now = ledger, secret, now
-        self._known, self._read_at, self._reading = RunningBooks(), -math.inf, threading.Lock()
+        self._known, self._read_at, self._reading = LedgerTotals(), -math.inf, threading.Lock()
         self._read_on()
 
     @classmethod
@@ -76,9 +76,9 @@ class KeyBook:
         if cap is not None and role != "analyst":
             raise BadInput(f"The role {role} has no account.", next_step="Leave the cap out, or give the role analyst.")
 
-        def entries(draft: Draft) -> _Entries:
+        def entries(work: UnitOfWork) -> _Entries:
             if role == "analyst":
-                _see_to_account(draft, name, cap, by=by)
+                _see_to_account(work, name, cap, by=by)
             yield KEY, body
 
         self._ledger.record(entries, by=by)
@@ -90,7 +90,7 @@ class KeyBook:
         old = self.issued(number)
         key, body = self._new(old.name, role=old.role, lasting=_lasting(days))
 
-        def exchange(known: RunningBooks) -> _Entries:
+        def exchange(known: LedgerTotals) -> _Entries:
             if known.access.keys[number].revoked:
                 raise BadInput("There is no such key in use.", next_step="Take a number from the list of keys.")
             yield REVOKE, {"key": number}
@@ -109,7 +109,7 @@ class KeyBook:
         """Stop a key; nothing happens if it was stopped before."""
         self.issued(number)
 
-        def stop(known: RunningBooks) -> _Entries:
+        def stop(known: LedgerTotals) -> _Entries:
             if not known.access.keys[number].revoked:
                 yield REVOKE, {"key": number}
 
@@ -132,7 +132,7 @@ class KeyBook:
         if role is not None:
             _check_role(role)
 
-        def change(known: RunningBooks) -> _Entries:
+        def change(known: LedgerTotals) -> _Entries:
             if role is None and name not in known.access.users:
                 raise BadInput("There is no such user.", next_step="Take a name from the list of users.")
             if role == "analyst" and not known.is_open(caps.account_for(name)):
@@ -201,15 +201,15 @@ class KeyBook:
         keyed = hmac.digest(self._secret, bound, "sha256").hex()
         return _BOUND + hashlib.sha256(keyed.encode()).hexdigest()
 
-    def _record(self, entries: Callable[[RunningBooks], _Entries], *, by: str) -> None:
+    def _record(self, entries: Callable[[LedgerTotals], _Entries], *, by: str) -> None:
         """Write what `entries` says of keys and users as they are at that moment."""
-        self._ledger.record(lambda draft: entries(draft.running), by=by)
+        self._ledger.record(lambda work: entries(work.totals), by=by)
         self._read_on()
 
-    def _read_on(self) -> RunningBooks:
+    def _read_on(self) -> LedgerTotals:
         """Read what was written since, by whichever process."""
         with self._reading:
-            self._known = self._ledger.running()
+            self._known = self._ledger.totals()
             self._read_at = time.monotonic()
         return self._known
 
@@ -229,9 +229,9 @@ def key_facts(key: IssuedKey) -> dict[str, Any]:
     return {name: value for name, value in asdict(key).items() if name != "proof"}
 
 
-def _see_to_account(draft: Draft, analyst: str, cap: Filter | None, *, by: str) -> None:
+def _see_to_account(work: UnitOfWork, analyst: str, cap: Filter | None, *, by: str) -> None:
     account = caps.account_for(analyst)
-    if draft.running.is_open(account):
+    if work.totals.is_open(account):
         if cap is not None:
             raise BadInput("This analyst has an account already.", next_step="Change its cap without making a key.")
     elif cap is None:
@@ -240,7 +240,7 @@ def _see_to_account(draft: Draft, analyst: str, cap: Filter | None, *, by: str) 
             next_step="Say which cap it is opened with: --epsilon 2, or `cap`.",
         )
     else:
-        caps.state(draft, account, cap, by=by)
+        caps.state(work, account, cap, by=by)
 
 
 def _lasting(days: int) -> timedelta:
