@@ -51,7 +51,7 @@ def prepare(folder: Path, query: str) -> dict[str, Action]:
     catalog = CATALOG.format(table=table, bound=BOUNDS[query], regions=REGIONS, delta=DELTA)
     (home / "discreet.toml").write_text(catalog + (COST if table == "visits" else ""))
     said = "create_ledger" in signature(discreet.open).parameters  # the release before began books unasked
-    curator = discreet.open(home / "discreet.toml", **({"new_books": True} if said else {}))
+    curator = discreet.open(home / "discreet.toml", **({"create_ledger": True} if said else {}))
     sql = QUERIES[query]
 
     def ask(epsilon: float) -> list:
