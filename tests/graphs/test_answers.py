@@ -10,7 +10,7 @@ from discreet.accounting import Account
 from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.errors import BudgetExceeded, DiscreetError
 from discreet.graphs import network_query
-from discreet.graphs.rumours import largest_share, made_up
+from discreet.graphs.rumours import largest_share, random_network
 from discreet.samples.friends import friendships
 from tests.sources import SeededBits
 
@@ -171,7 +171,7 @@ def test_a_rumour_goes_as_far_as_simulations_on_the_true_network():
     for transmission in (0.2, 0.4):
         told = graphs.rumour(spread, transmission=transmission)
         truth = largest_share(FRIENDS.exact.ends, size=PEOPLE, transmission=transmission, bits=SeededBits(1))
-        made = made_up(spread, SeededBits(2))
+        made = random_network(spread, SeededBits(2))
         played = largest_share(made, size=PEOPLE, transmission=transmission, bits=SeededBits(3))
         assert told.reach == pytest.approx(truth, abs=0.07)
         assert told.reach == pytest.approx(played, abs=0.07)

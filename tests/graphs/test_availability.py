@@ -50,7 +50,7 @@ def test_edges_between_each_two_groups_are_bounded_by_themselves_in_one_pass_ove
     passes, projected = [], ExactGraph.projected
     monkeypatch.setattr(ExactGraph, "projected", lambda graph, bound: passes.append(bound) or projected(graph, bound))
     query = group_edges(privacy=Privacy.NODE, epsilon=10**6, groups=list(range(4)), max_degree=most)
-    assert list(query.drawn(network, SYSTEM_BITS)) == one_by_one
+    assert list(query.draw(network, SYSTEM_BITS)) == one_by_one
     assert passes == [most]
 
 

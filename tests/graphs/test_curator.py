@@ -57,7 +57,7 @@ def test_an_answer_names_its_unit_is_charged_once_and_is_the_same_again_for_noth
     assert plan.charged == {payer: True}
     assert plan.epsilon == pytest.approx(price)
     assert friends.explain(verb, epsilon=price, **SETTINGS[verb]).asked_before
-    assert plan.unit == first.facts["unit"] == curator.history(limit=1)[0].unit == UNITS[privacy]
+    assert plan.unit == first.summary["unit"] == curator.history(limit=1)[0].unit == UNITS[privacy]
     assert first.protects in repr(first)
     assert ("k edges" in first.protects) == (privacy == "edge")
     assert first.loss.epsilon == pytest.approx(price)
@@ -222,7 +222,7 @@ def test_nothing_that_was_planted_is_ever_told(privacy, curators, caplog):
     friends, told = curators[privacy].graph("friends"), []
     for verb in (verb for unit, verb in ASKED_OF if unit == privacy):
         answer = friends.ask(verb, epsilon=0.9, **SETTINGS[verb])
-        told += [repr(answer), str(answer.facts), answer.stored.decode()]
+        told += [repr(answer), str(answer.summary), answer.stored.decode()]
     told += [repr(friends), str(curators[privacy].card()), str(curators[privacy].history()), caplog.text]
     assert PLANTED not in "".join(told)
 

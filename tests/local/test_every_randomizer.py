@@ -187,10 +187,11 @@ def test_one_made_up_report_moves_no_estimate_further_than_its_influence(trial):
     twin, draws = trial.twin(), Draws(SeededBits("influence"))
     codes = np.repeat(trial.codes, trial.counts)[:500]
     reports = twin.encode(codes, draws, slots=np.arange(codes.size))
-    honest, made_up = twin.tally(reports[:-1]), [twin.tally(reports[i : i + 1]) for i in range(100)]
+    honest, random_network = twin.tally(reports[:-1]), [twin.tally(reports[i : i + 1]) for i in range(100)]
     before = twin.estimate(honest, codes.size - 1, trial.codes)
     furthest = max(
-        np.abs(twin.estimate(twin.merged(honest, report), codes.size, trial.codes) - before).max() for report in made_up
+        np.abs(twin.estimate(twin.merged(honest, report), codes.size, trial.codes) - before).max()
+        for report in random_network
     )
     assert furthest <= twin.influence * (1 + NEAR)
     assert furthest >= twin.influence * (1 - NEAR), "the bound is never reached"

@@ -23,8 +23,8 @@ def test_a_number_serves_the_device_that_has_its_ticket_and_nobody_else(where):
     tickets = [books.assign(NUMBERED) for _ in range(3)]
     assert [int(ticket[:8], 16) for ticket in tickets] == [0, 1, 2]
     with_anothers_number = tickets[0][:8] + tickets[1][8:]
-    made_up = [f"{number:08x}{os.urandom(16).hex()}" for number in range(3)]
-    strangers = [Client(NUMBERED, slot=ticket).report(3) for ticket in (with_anothers_number, *made_up)]
+    random_network = [f"{number:08x}{os.urandom(16).hex()}" for number in range(3)]
+    strangers = [Client(NUMBERED, slot=ticket).report(3) for ticket in (with_anothers_number, *random_network)]
     assert set(codes_of(books.receive(NUMBERED, strangers))) == {"out-of-domain"}
     honest = [Client(NUMBERED, slot=ticket).report(3) for ticket in tickets]
     assert codes_of(books.receive(NUMBERED, honest)) == [None] * 3

@@ -29,7 +29,7 @@ from discreet.api.stored_releases import stored_release
 from discreet.core.json_codec import from_json
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
-from discreet.graphs.network_answers import GraphAnswer, answer_of
+from discreet.graphs.network_answers import GraphAnswer, answer_from_json
 from discreet.learning.runs.evaluation import Evaluation
 from discreet.learning.runs.model_release import ModelRelease
 from discreet.measurement.run_release import RunRelease
@@ -123,7 +123,7 @@ def _graph_answer(caller: Caller, request: GraphRequest) -> GraphAnswer:
     response = caller.send(
         request.http_method, address_of(request), json=request_to_json(request), headers=named(request.request_id)
     )
-    return answer_of(checked(response), replayed=response.headers.get("Discreet-Replayed") == "true")
+    return answer_from_json(checked(response), replayed=response.headers.get("Discreet-Replayed") == "true")
 
 
 def _release_as(kind: type[RunRelease]) -> Callable[[Caller, Any], RunRelease]:

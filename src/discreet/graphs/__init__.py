@@ -1,4 +1,4 @@
-"""Data that is not a table: counts, degrees, triangles and rumours of a network, private for a friendship or for a person."""
+"""Private statistics of networks: edges, degrees, triangles, groups and rumours, with edge or node privacy."""
 
 from discreet.graphs.degrees import Degrees, degrees
 from discreet.graphs.edge_counts import edges, find_max_degree

@@ -1,4 +1,4 @@
-"""How many people have how many edges: one release, and much that follows from it for free."""
+"""The degree distribution: one noisy release, and statistics that are computed from it at no further cost."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from discreet.core.exact import Number, exact, read_count, read_epsilon
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.engines.graphs.exact_graphs import ExactGraph
-from discreet.graphs.edge_counts import CUT
-from discreet.graphs.network_query import Drawn, GraphQuery, answered
+from discreet.graphs.edge_counts import EDGE_BIAS
+from discreet.graphs.network_query import Drawn, GraphQuery, answer_query
 from discreet.graphs.protected_graph import Graph, Privacy, read_graph, read_max_degree, read_privacy
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.statistics.bounded import Account
@@ -26,13 +26,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Degrees:
-    """Noisy numbers of nodes by degree; what is computed from them costs nothing more.
+    """Noisy cumulative counts of nodes by degree. Everything computed from them is free.
 
     Args:
-        at_most: How many nodes have a degree of at most 0, 1, ...: whole numbers that never fall.
-        noisy: The same as they were released, before they were put in order.
-        size: How many nodes there are: public with edge privacy, noisy with node privacy.
-        mechanism: What they were drawn from.
+        at_most: Number of nodes with a degree of at most 0, 1, ...: integers in ascending order.
+        noisy: The counts as they were released, before they were made ascending.
+        size: Number of nodes: public with edge privacy, noisy with node privacy.
+        mechanism: Its noise is in the counts.
         privacy: What is protected.
     """
 
@@ -44,45 +44,45 @@ class Degrees:
 
     @property
     def loss(self) -> Loss:
-        """What it cost."""
+        """Privacy cost."""
         return Loss(self.mechanism.pure_epsilon)
 
     @property
     def bias(self) -> str:
-        """What the released numbers leave out."""
+        """What the counts leave out, in words; empty if nothing."""
         if self.privacy is Privacy.NODE:
-            return CUT
+            return EDGE_BIAS
         return "" if self._has_all else "nodes with more edges than max_degree are left out"
 
     @property
     def _has_all(self) -> bool:
-        """Whether no node can be left out, so that the last number is public."""
+        """Whether the counts include all nodes, so that the last count is public."""
         return self.privacy is Privacy.EDGE and len(self.noisy) >= self.size
 
     def error(self, confidence: Number) -> int:
-        """How far off *all* of the released numbers may be, at once.
+        """Largest error of *all* released counts at once.
 
         Args:
-            confidence: In which share of all releases, such as 0.95.
+            confidence: Share of releases in which it holds, such as 0.95.
         """
         return _error_of_all(self.mechanism, confidence)
 
     @property
     def counts(self) -> Integers:
-        """How many nodes have each degree."""
+        """Number of nodes with each degree."""
         return np.diff(self.at_most, prepend=0)
 
     @property
     def distribution(self) -> Floats:
-        """The share of nodes with each degree."""
+        """Share of nodes with each degree."""
         counts = self.counts
         return counts / max(1, int(counts.sum()))
 
     def stars(self, k: int) -> float:
-        """How many sets of k edges meet in a node: paths of two edges for k = 2.
+        """Number of sets of k edges that meet in a node: for k = 2, of paths of two edges.
 
         Args:
-            k: How many edges, at least 1.
+            k: From 1 to 100.
         """
         rays = read_count(k, name="k", most=100)
         return math.fsum(
@@ -90,13 +90,14 @@ class Degrees:
         )
 
     def stars_interval(self, k: int, level: Number) -> tuple[float, float]:
-        """(low, high): where the number of stars of the bounded graph lies, from a band that all released numbers keep at once.
+        """Interval for the number of k-stars in the graph with bounded degrees.
 
-        It is wide where large degrees are allowed: nobody knows that there are none.
+        It follows from a band that contains all released counts at once. It is wide if `max_degree` is large, because
+        the release does not show that large degrees are absent.
 
         Args:
-            k: How many edges.
-            level: In which share of all releases, such as 0.95.
+            k: From 1 to 100.
+            level: Share of releases in which the interval holds, such as 0.95.
         """
         rays, width = read_count(k, name="k", most=100), self.error(level)
         low_at_most = np.maximum.accumulate(self.noisy - width).clip(0)
@@ -111,12 +112,15 @@ class Degrees:
 
     @property
     def mean(self) -> float:
-        """The mean degree."""
+        """Mean degree."""
         return float((self.distribution * np.arange(len(self.at_most))).sum())
 
     @property
     def branching(self) -> float:
-        """⟨k(k-1)⟩/⟨k⟩: how many further neighbours a neighbour has. A rumour spreads if its transmission times this is above 1."""
+        """⟨k(k-1)⟩/⟨k⟩: mean number of further neighbours of a neighbour.
+
+        A rumour spreads if transmission times branching is above 1.
+        """
         return 2 * self.stars(2) / max(1.0, self.stars(1))
 
     def __repr__(self) -> str:
@@ -126,13 +130,13 @@ class Degrees:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DegreeCounts(GraphQuery[Degrees]):
-    """How many nodes have a degree of at most 0, 1, ..., `max_degree`.
+    """Count the nodes with a degree of at most 0, 1, ..., `max_degree`.
 
     Args:
         privacy: What is protected.
-        epsilon: How much may be learned about it.
-        max_degree: The largest degree that is told apart; with node privacy, the most edges of a person that count.
-        size: How many nodes there are, with edge privacy; else None.
+        epsilon: Privacy cost.
+        max_degree: Largest degree that is counted; with node privacy, the number of one person's edges that count.
+        size: Number of nodes with edge privacy, otherwise None.
     """
 
     privacy: Privacy
@@ -142,16 +146,16 @@ class DegreeCounts(GraphQuery[Degrees]):
 
     @property
     def mechanisms(self) -> tuple[Laplace]:
-        """An edge moves these numbers by 2 in all, a person by max_degree + 1 once degrees are bounded."""
+        """L1 sensitivity: 2 for an edge; max_degree + 1 for a person, once degrees are bounded."""
         width = 2 if self.privacy is Privacy.EDGE else self.max_degree + 1
         return (Laplace(sensitivity=width, epsilon=self.epsilon, size=self.max_degree + 1),)
 
-    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:  # noqa: ARG002  it takes no time
+    def draw(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:  # noqa: ARG002
         counted = network if self.privacy is Privacy.EDGE else network.projected(self.max_degree)
         noisy: list[int] = self.mechanisms[0].release(counted.at_most(self.max_degree), bits).tolist()
         return noisy
 
-    def told(self, drawn: Drawn) -> Degrees:
+    def result(self, drawn: Drawn) -> Degrees:
         noisy = np.array(drawn, np.int64)
         ordered = _in_order(noisy, self.size)
         size = int(ordered[-1]) if self.size is None else self.size
@@ -163,13 +167,13 @@ class DegreeCounts(GraphQuery[Degrees]):
 
 
 def degree_counts(*, privacy: Privacy, epsilon: Number, max_degree: int | None, size: int | None) -> DegreeCounts:
-    """The query, checked.
+    """Check the parameters and return the query.
 
     Args:
         privacy: What is protected.
-        epsilon: How much may be learned about it.
-        max_degree: Needed with node privacy; without, all degrees that there can be where it is left out.
-        size: How many nodes there are, where that is public.
+        epsilon: Privacy cost.
+        max_degree: Required with node privacy. With edge privacy, the default is the largest possible degree.
+        size: Number of nodes if it is public.
     """
     most = None if privacy is Privacy.NODE or size is None else max(1, size - 1)
     if max_degree is not None or most is None:
@@ -186,27 +190,28 @@ def degrees(
     max_degree: int | None = None,
     account: Account | None = None,
 ) -> Degrees:
-    """How many nodes have a degree of at most 0, 1, ..., `max_degree`.
+    """Count the nodes with a degree of at most 0, 1, ..., `max_degree`, with noise.
 
     Args:
         graph: The network.
-        epsilon: How much may be learned about an edge, or about a person; there is no default.
-        privacy: "edge" or "node": which of the two.
-        max_degree: With node privacy: the most edges of a person that count. With edge privacy: nodes with more edges are left out; none are if it is not given.
-        account: What pays for it; nothing is drawn unless it does.
+        epsilon: Privacy cost for one edge or one person. There is no default.
+        privacy: "edge" protects one edge, "node" one person with all their edges.
+        max_degree: With node privacy, the number of one person's edges that count. With edge privacy, nodes with more
+            edges are left out; by default none are.
+        account: Charged before any noise is drawn. Without it nothing is charged.
     """
     kind, whole = read_privacy(privacy), read_graph(graph).exact
     query = degree_counts(privacy=kind, epsilon=epsilon, max_degree=max_degree, size=whole.size)
-    return answered(whole, query, account)
+    return answer_query(whole, query, account)
 
 
 def _error_of_all(mechanism: Laplace, confidence: Number) -> int:
-    """How far off all numbers of a release may be, at once."""
+    """Largest error of all counts of a release at once, by a union bound."""
     return mechanism.error(1 - (1 - exact(confidence)) / mechanism.size)
 
 
 def _in_order(noisy: Integers, most: int | None) -> Integers:
-    """The whole numbers closest to a least-squares fit that never falls, from 0 to `most`."""
+    """Round the least-squares fit among ascending sequences (pool adjacent violators), clipped to 0 and `most`."""
     sums: list[float] = []
     lengths: list[int] = []
     for value in noisy.tolist():

@@ -1,4 +1,4 @@
-"""How many edges there are, and a bound on those of a person."""
+"""The number of edges, and a private bound on the number of edges of one person."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.errors import BadInput
-from discreet.graphs.network_query import Drawn, GraphQuery, answered
+from discreet.graphs.network_query import Drawn, GraphQuery, answer_query
 from discreet.graphs.protected_graph import Graph, GraphStatistic, Privacy, read_graph, read_max_degree, read_privacy
 from discreet.mechanisms import GeneralizedExponential, Laplace
 from discreet.mechanisms.statistics.bounded import Account
 from discreet.mechanisms.statistics.statistic import Statistic
 from discreet.noise import RandomBits
 
-CUT = "edges beyond max_degree are left out, so it is too low rather than too high"
+EDGE_BIAS = "edges beyond max_degree are left out, so it is too low rather than too high"
 DEGREES = tuple(2**power for power in range(17))
-"""Bounds among which one is searched: public."""
+"""Candidates for a bound; public."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeCount(GraphQuery[GraphStatistic]):
-    """How many edges there are; with node privacy, of those that bounding degrees leaves.
+    """Count the edges; with node privacy, those that remain when degrees are bounded.
 
     Args:
         privacy: What is protected.
-        epsilon: How much may be learned about it.
-        max_degree: With node privacy, the most edges of a person that count; else None.
+        epsilon: Privacy cost.
+        max_degree: With node privacy, the number of one person's edges that count; otherwise None.
     """
 
     privacy: Privacy
@@ -44,14 +44,14 @@ class EdgeCount(GraphQuery[GraphStatistic]):
     def mechanisms(self) -> tuple[Laplace]:
         return (Laplace(sensitivity=self.max_degree or 1, epsilon=self.epsilon),)
 
-    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:  # noqa: ARG002  it takes no time
+    def draw(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:  # noqa: ARG002
         counted = network if self.max_degree is None else network.projected(self.max_degree)
         return [self.mechanisms[0].release(len(counted.ends), bits)]
 
-    def told(self, drawn: Drawn) -> GraphStatistic:
+    def result(self, drawn: Drawn) -> GraphStatistic:
         (mechanism,), (noisy,) = self.mechanisms, drawn
         released = with_error(mechanism, noisy, Loss(mechanism.pure_epsilon))
-        return GraphStatistic.of(released, privacy=self.privacy, bias=CUT if self.max_degree else "")
+        return GraphStatistic.of(released, privacy=self.privacy, bias=EDGE_BIAS if self.max_degree else "")
 
     @property
     def within(self) -> float:
@@ -59,12 +59,12 @@ class EdgeCount(GraphQuery[GraphStatistic]):
 
 
 def edge_count(*, privacy: Privacy, epsilon: Number, max_degree: int | None) -> EdgeCount:
-    """The query, checked.
+    """Check the parameters and return the query.
 
     Args:
         privacy: What is protected.
-        epsilon: How much may be learned about it.
-        max_degree: Needed with node privacy; not looked at without.
+        epsilon: Privacy cost.
+        max_degree: Required with node privacy; ignored with edge privacy.
     """
     most = None if privacy is Privacy.EDGE else read_max_degree(max_degree, privacy=privacy)
     return EdgeCount(privacy=privacy, epsilon=read_epsilon(epsilon), max_degree=most)
@@ -78,29 +78,29 @@ def edges(
     max_degree: int | None = None,
     account: Account | None = None,
 ) -> GraphStatistic:
-    """How many edges there are.
+    """Count the edges, with noise.
 
     Args:
         graph: The network.
-        epsilon: How much may be learned about an edge, or about a person; there is no default.
-        privacy: "edge" or "node": which of the two.
-        max_degree: With node privacy: the most edges of a person that count, from public knowledge.
-        account: What pays for it; nothing is drawn unless it does.
+        epsilon: Privacy cost for one edge or one person. There is no default.
+        privacy: "edge" protects one edge, "node" one person with all their edges.
+        max_degree: With node privacy, the number of one person's edges that count, from public knowledge.
+        account: Charged before any noise is drawn. Without it nothing is charged.
     """
     query = edge_count(privacy=read_privacy(privacy), epsilon=epsilon, max_degree=max_degree)
-    return answered(read_graph(graph).exact, query, account)
+    return answer_query(read_graph(graph).exact, query, account)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FoundBound:
-    """A bound on degrees that was found privately, for whoever knows none: to be given as `max_degree`.
+    """A bound on degrees that was found privately: use it as `max_degree` if no bound is known.
 
     Args:
-        max_degree: It.
+        max_degree: The bound.
     """
 
     max_degree: int
-    bias: ClassVar[str] = "it keeps most edges, about, and is exact in nothing"
+    bias: ClassVar[str] = "the bound keeps most edges; nothing about it is exact"
 
     def __repr__(self) -> str:
         return f"max_degree {self.max_degree:,} was found for a person"
@@ -108,12 +108,12 @@ class FoundBound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DegreeBound(GraphQuery[FoundBound]):
-    """One of 1, 2, 4, ..., 65,536, by how many edges each keeps less the noise that it costs.
+    """Choose a bound among 1, 2, 4, ..., 65,536: its score is the number of edges that it keeps minus its noise scale.
 
     Args:
-        privacy: Of a node: nothing else needs it.
-        epsilon: How much may be learned about a person by looking for it.
-        then: The epsilon of the answer that it is for: a wider bound has more noise there.
+        privacy: Node privacy; edge privacy needs no bound.
+        epsilon: Privacy cost of the choice.
+        then: The epsilon of the later answer: a larger bound means more noise there.
     """
 
     privacy: Privacy
@@ -125,53 +125,53 @@ class DegreeBound(GraphQuery[FoundBound]):
         return (GeneralizedExponential(sensitivities=DEGREES, epsilon=self.epsilon),)
 
     def check(self) -> None:
-        for bound in (DEGREES[0], DEGREES[-1]):  # that there is such noise at all: by its width a bound is chosen
+        for bound in (DEGREES[0], DEGREES[-1]):  # refuses a scale for which no noise can be drawn
             Laplace(sensitivity=bound, epsilon=self.then)
 
-    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:  # noqa: ARG002  it takes no time
+    def draw(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:  # noqa: ARG002
         worth = [len(network.projected(bound).ends) - int(bound / self.then) for bound in DEGREES]
         return [int(self.mechanisms[0].release(np.array(worth, np.int64), bits))]
 
-    def told(self, drawn: Drawn) -> FoundBound:
+    def result(self, drawn: Drawn) -> FoundBound:
         return FoundBound(DEGREES[drawn[0]])
 
 
 def degree_bound(*, privacy: Privacy, epsilon: Number, then: Number | None) -> DegreeBound:
-    """The query, checked.
+    """Check the parameters and return the query.
 
     Args:
         privacy: What is protected.
-        epsilon: How much may be learned about it.
-        then: The epsilon of the answer that the bound is for.
+        epsilon: Privacy cost of the choice.
+        then: The epsilon of the later answer.
     """
     if privacy is Privacy.EDGE:
-        raise BadInput("With edge privacy nothing needs a bound on degrees.", next_step="Ask without one.")
+        raise BadInput("With edge privacy no query needs a bound on degrees.", next_step="Ask without a bound.")
     exact = read_epsilon(epsilon)
     return DegreeBound(privacy=privacy, epsilon=exact, then=read_epsilon(then, name="then"))
 
 
 def find_max_degree(graph: Graph, *, epsilon: Number, then: Number, account: Account | None = None) -> int:
-    """A bound on degrees that keeps most edges and is not too wide, private for a person: for whoever knows none.
+    """Find a bound on degrees that keeps most edges with little noise, with node privacy. Use it as `max_degree`.
 
-    One of 1, 2, 4, ..., 65,536, by how many edges each keeps less the noise that it costs. Give it as `max_degree`.
+    One of 1, 2, 4, ..., 65,536 is chosen by the number of edges that it keeps minus its noise scale.
 
     Args:
         graph: The network.
-        epsilon: How much may be learned about a person by looking for it; there is no default.
-        then: The epsilon of the answer that it is for: a wider bound has more noise there.
-        account: What pays for it; nothing is drawn unless it does.
+        epsilon: Privacy cost of the choice, for one person. There is no default.
+        then: The epsilon of the later answer: a larger bound means more noise there.
+        account: Charged before any noise is drawn. Without it nothing is charged.
     """
     query = degree_bound(privacy=Privacy.NODE, epsilon=epsilon, then=then)
-    return answered(read_graph(graph).exact, query, account).max_degree
+    return answer_query(read_graph(graph).exact, query, account).max_degree
 
 
 def with_error(mechanism: Laplace, noisy: int, loss: Loss) -> Statistic:
-    """A noisy count with its ±, at least 0.
+    """Return a noisy count as a statistic with intervals, clipped at 0.
 
     Args:
-        mechanism: Whose noise is in it.
-        noisy: What was drawn.
-        loss: What it cost.
+        mechanism: Its noise is in the count.
+        noisy: The noisy count.
+        loss: Privacy cost.
     """
 
     def around(level: Fraction) -> tuple[Fraction, Fraction]:

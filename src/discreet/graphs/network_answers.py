@@ -1,4 +1,4 @@
-"""Answers about a network in a catalog: what was told, what of it is protected, and what the books say."""
+"""Answers about a network in a catalog: the result, what is protected, and the receipt."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ from discreet.graphs.protected_graph import GraphStatistic, Privacy
 from discreet.graphs.rumours import Rumour
 
 
-def answer_of(facts: Mapping[str, Any], *, replayed: bool) -> GraphAnswer:
-    """The answer that was told as JSON.
+def answer_from_json(data: Mapping[str, Any], *, replayed: bool) -> GraphAnswer:
+    """Read an answer.
 
     Args:
-        facts: By `facts`.
+        data: From `GraphAnswer.summary`.
         replayed: Whether it was free.
     """
-    stored = json.dumps(facts["noisy"]).encode()
+    stored = json.dumps(data["noisy"]).encode()
     return GraphAnswer(
-        facts["graph"], facts["verb"], facts["settings"], stored, receipt=facts["receipt"], replayed=replayed
+        data["graph"], data["verb"], data["settings"], stored, receipt=data["receipt"], replayed=replayed
     )
 
 
-def encoded(query: GraphQuery[Any], drawn: Drawn) -> bytes:
-    """What the books keep of an answer.
+def encode_answer(query: GraphQuery[Any], drawn: Drawn) -> bytes:
+    """Return the bytes that the ledger stores of an answer.
 
     Args:
-        query: What was asked.
-        drawn: Noisy whole numbers.
+        query: The query.
+        drawn: Its noisy numbers.
     """
     return json.dumps({"question": query.described, "drawn": [int(number) for number in drawn]}).encode()
 
 
 @dataclass(frozen=True, repr=False)
 class GraphAnswer:
-    """What was told of a network. It says what is protected, and shows itself with its ±.
+    """An answer about a network. It names what is protected, and displays itself with its intervals.
 
     Args:
-        graph: What the catalog calls it.
-        verb: What was asked.
-        settings: What was said beside the price.
-        stored: What the books keep of it.
-        receipt: Under which the ledger has what was paid for it.
-        replayed: Whether it was free: asked before.
+        graph: Name of the network in the catalog.
+        verb: Name of the verb, such as "triangles".
+        settings: Parameters of the verb beside epsilon.
+        stored: Bytes of the answer in the ledger.
+        receipt: Receipt of the charge.
+        replayed: Whether it was free, because it was asked before.
     """
 
     graph: str
@@ -66,20 +66,20 @@ class GraphAnswer:
 
     @cached_property
     def query(self) -> GraphQuery[Any]:
-        """What was drawn from, and with which noise."""
-        return network_query_from_json(self._kept["question"])
+        """The query with its mechanisms."""
+        return network_query_from_json(self._stored["question"])
 
     @cached_property
     def outcome(self) -> Outcome:
-        """What is told: a number with its ±, degrees, edges between groups, or how far a rumour goes."""
-        return VERBS[self.verb].outcome(self.query.told(self._kept["drawn"]), self.settings)
+        """The result: a number with its interval, degrees, edges between groups, or the spread of a rumour."""
+        return VERBS[self.verb].outcome(self.query.result(self._stored["drawn"]), self.settings)
 
     @cached_property
-    def _kept(self) -> dict[str, Any]:
-        kept = json.loads(self.stored)
-        if not isinstance(kept, dict) or not {"question", "drawn"} <= kept.keys():
-            raise BadRelease("This is no answer about a network.", next_step="Ask the owner to verify the books.")
-        return kept
+    def _stored(self) -> dict[str, Any]:
+        stored = json.loads(self.stored)
+        if not isinstance(stored, dict) or not {"question", "drawn"} <= stored.keys():
+            raise BadRelease("This is not an answer about a network.", next_step="Ask the owner to verify the ledger.")
+        return stored
 
     @property
     def privacy(self) -> Privacy:
@@ -88,31 +88,30 @@ class GraphAnswer:
 
     @property
     def protects(self) -> str:
-        """The same in words."""
+        """What is protected, in words."""
         return PROTECTS[self.privacy]
 
     @property
     def loss(self) -> Loss:
-        """What it cost, about what is protected."""
+        """Privacy cost for one edge or one person."""
         return Loss(rounded_up(self.query.epsilon))
 
     @property
     def bias(self) -> str:
-        """What the ± does not cover."""
-        told = self.query.told(self._kept["drawn"])
-        return str(told.bias)
+        """What the interval does not cover, in words."""
+        return str(self.query.result(self._stored["drawn"]).bias)
 
     @property
     def value(self) -> float:
-        """The number that was asked for; of degrees their mean, of groups the coefficient, of a rumour its reach."""
+        """The value as one number: of degrees the mean, of groups the coefficient, of a rumour the reach."""
         return _value(self.outcome)
 
     def __float__(self) -> float:
         return self.value
 
     @property
-    def facts(self) -> dict[str, Any]:
-        """All of it in JSON."""
+    def summary(self) -> dict[str, Any]:
+        """The answer as JSON."""
         return {
             "graph": self.graph,
             "verb": self.verb,
@@ -121,9 +120,9 @@ class GraphAnswer:
             "protects": self.protects,
             "epsilon": self.loss.epsilon,
             "value": self.value,
-            **_facts(self.outcome),
+            **_outcome_to_json(self.outcome),
             "bias": self.bias,
-            "noisy": self._kept,
+            "noisy": self._stored,
             "receipt": self.receipt,
             "replayed": self.replayed,
         }
@@ -147,7 +146,7 @@ def _value(outcome: Outcome) -> float:
             return outcome.value
 
 
-def _facts(outcome: Outcome) -> dict[str, Any]:
+def _outcome_to_json(outcome: Outcome) -> dict[str, Any]:
     match outcome:
         case Degrees():
             return {"at_most": outcome.at_most.tolist(), "within": outcome.error(CONFIDENCE), "size": outcome.size}

@@ -1,4 +1,4 @@
-"""A query about a network: public through and through; what it costs, what it draws from exact numbers, and what is told of that."""
+"""A query about a network: its cost, its noisy numbers, and its result. The query itself is public."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from discreet.core.json_codec import from_json, to_json
 from discreet.engines.graphs.exact_graphs import ExactGraph
-from discreet.graphs.protected_graph import Privacy, pay
+from discreet.graphs.protected_graph import Privacy, charge
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.statistics.bounded import Account
 from discreet.noise import SYSTEM_BITS, RandomBits
 
-Told = TypeVar("Told")
+Result = TypeVar("Result")
 Drawn = Sequence[int]
-"""Noisy whole numbers: all that is ever kept of a network."""
+"""Noisy integers: all that is stored of a network."""
 _bits = SYSTEM_BITS
 
 
-class GraphQuery(ABC, Generic[Told]):
-    """One release about a network, as a frozen dataclass of public facts. Two with the same description are the same query."""
+class GraphQuery(ABC, Generic[Result]):
+    """One release about a network, as a frozen dataclass of public values. Equal descriptions mean the same query."""
 
     kinds: ClassVar[dict[str, type[GraphQuery[Any]]]] = {}
     privacy: Privacy
@@ -35,57 +35,57 @@ class GraphQuery(ABC, Generic[Told]):
     @property
     @abstractmethod
     def mechanisms(self) -> tuple[Mechanism, ...]:
-        """What is charged, and drawn from."""
+        """The mechanisms that are charged and draw the noise."""
 
     @abstractmethod
-    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:
-        """Noisy numbers. Exact ones stay in here.
+    def draw(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:
+        """Return noisy numbers. Exact numbers do not leave this method.
 
         Args:
-            network: As whole numbers.
-            bits: Where randomness comes from.
-            until: When to give up, by the monotonic clock.
+            network: The exact network.
+            bits: Source of randomness.
+            until: Time of the monotonic clock at which to stop with an error.
         """
 
     @abstractmethod
-    def told(self, drawn: Drawn) -> Told:
-        """What is told of them; nothing else is looked at.
+    def result(self, drawn: Drawn) -> Result:
+        """Compute the result from noisy numbers alone.
 
         Args:
-            drawn: As they were drawn, or stored.
+            drawn: From `draw`, or stored.
         """
 
     @property
     def within(self) -> float | None:
-        """How far off the numbers are in 95 of 100 releases; None where that is not known before they are drawn."""
+        """Half-width of the 95 % intervals; None if it is known only after the noise is drawn."""
         return None
 
     def check(self) -> None:
-        """Refuse, before anything is paid or looked at, what cannot be computed here."""
+        """Refuse, before the charge, what cannot be computed."""
 
     @property
     def described(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The query as JSON."""
         return {"kind": type(self).__name__, **to_json(self)}
 
 
 def network_query_from_json(described: Mapping[str, Any]) -> GraphQuery[Any]:
-    """The query that was described.
+    """Read a query.
 
     Args:
-        described: By `described`.
+        described: From `described`.
     """
     return from_json(GraphQuery.kinds[described["kind"]], described)
 
 
-def answered(network: ExactGraph, query: GraphQuery[Told], account: Account | None) -> Told:
-    """Pay, draw and tell, for whoever has the network at hand.
+def answer_query(network: ExactGraph, query: GraphQuery[Result], account: Account | None) -> Result:
+    """Charge, draw noise and return the result, for a network in this process.
 
     Args:
-        network: As whole numbers.
-        query: What is asked.
-        account: What pays for it; nothing is drawn unless it does.
+        network: The exact network.
+        query: The query.
+        account: Charged before any noise is drawn. Without it nothing is charged.
     """
     query.check()
-    pay(account, list(query.mechanisms))
-    return query.told(query.drawn(network, _bits))
+    charge(account, list(query.mechanisms))
+    return query.result(query.draw(network, _bits))

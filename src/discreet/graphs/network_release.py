@@ -1,4 +1,4 @@
-"""A query about a network as the pipeline releases it: read in the engine, drawn there, and stored as noisy whole numbers."""
+"""A query about a network as the pipeline releases it: it reads edges in the engine and stores noisy integers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.catalog import Network, Table
 from discreet.graphs.degrees import DegreeCounts
 from discreet.graphs.edge_counts import DEGREES, DegreeBound
 from discreet.graphs.mixing import GroupEdges
-from discreet.graphs.network_answers import encoded
+from discreet.graphs.network_answers import encode_answer
 from discreet.graphs.network_query import GraphQuery
 from discreet.graphs.protected_graph import Privacy
 from discreet.graphs.triangles import ClosedPaths, TriangleLadder, TriangleProgram
@@ -22,29 +22,29 @@ from discreet.pipeline.pipeline import READ_SLOTS, Resources
 from discreet.planning.effort import SAFETY
 
 _CHARGE, _READ, _KEPT = 8e6, 1e3, 8e3
-"""Nanoseconds of a charge, for an edge or a node that is read, and for an edge that is kept or left out."""
+"""Nanoseconds of a charge, of reading one edge or node, and of keeping or dropping one edge."""
 _SHARED, _LISTED, _WEIGHED = 20e3, 12e3, 20e3
-"""For an edge whose ends' common neighbours are counted, whose triangles are listed, and for a triangle of the program."""
+"""Nanoseconds of counting the common neighbours of an edge, of listing its triangles, and of one in the program."""
 _CELL, _SORTED = 5.0, 3e5
-"""For a node in the table of each other node, and for all that one of them reaches, where that is sorted instead."""
+"""Nanoseconds of a node in the dense table of another node, and of sorting the neighbourhood of a node instead."""
 _SEARCHED = 2.5
-"""Programs of all bounds together take so many times as long as one."""
+"""Time of the programs of all bounds, relative to one program."""
 _DRAWN = 1e3
-"""For a number that noise is drawn for and that is put in order."""
+"""Nanoseconds of drawing the noise of one number and sorting it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkRelease:
-    """One of them.
+    """A query about a network with everything that the pipeline needs.
 
     Args:
         graph: The network.
         nodes: The table of its nodes.
-        query: What is asked.
-        attribute: The column of its nodes that groups them, where it asks for groups.
-        version: Of the data.
-        label: How the books call it.
-        nodes_about: How many nodes there are, about: declared or public.
+        query: The query.
+        attribute: Column of the nodes that groups them, if the query has groups.
+        version: Data version.
+        label: Text of the query in the ledger.
+        nodes_about: Approximate number of nodes, declared or public.
     """
 
     graph: Network
@@ -62,7 +62,7 @@ class NetworkRelease:
 
     @property
     def queries(self) -> tuple[Query, ...]:
-        """No relation of the algebra is read."""
+        """Empty: a network is not a relation of the algebra."""
         return ()
 
     @property
@@ -71,7 +71,7 @@ class NetworkRelease:
 
     @property
     def digest(self) -> str:
-        """Of what is asked, and of every public fact that the numbers hang on."""
+        """Digest of the query and of every public value that the result depends on."""
         graph, asked = self.graph, dict[str, Json](self.query.described)
         network: dict[str, Json] = {
             "name": graph.name,
@@ -84,22 +84,28 @@ class NetworkRelease:
 
     @property
     def seconds(self) -> float:
-        """From declared sizes alone, doubled for safety, with room for one person in as many triangles as there are edges."""
+        """Expected duration, from declared sizes alone and with a safety factor.
+
+        It allows one person in as many triangles as there are edges.
+        """
         edges = float(self.graph.edges.rows_about)
         nanoseconds = _CHARGE + (edges + self.nodes_about) * _READ + _work(self.query, edges, float(self.nodes_about))
         return SAFETY * nanoseconds / 1e9
 
     def compute(self, resources: Resources) -> bytes:
-        """Noisy numbers; whatever is exact ends here."""
+        """Return noisy numbers. Exact numbers do not leave this method."""
         until = time.monotonic() + time_for(self.seconds)
         network = resources.engine.network(
             self.graph, attribute=self.attribute, cancelled=resources.stopped, sharing=READ_SLOTS
         )
-        return encoded(self.query, self.query.drawn(network, resources.bits, until=until))
+        return encode_answer(self.query, self.query.draw(network, resources.bits, until=until))
 
 
 def _work(query: GraphQuery[Any], edges: float, nodes: float) -> float:
-    """What a query computes on a network of so many edges, in nanoseconds; triangles of the crowd and of one person are as many as edges, each."""
+    """Nanoseconds of computing a query on a network of this size.
+
+    It assumes as many triangles as edges, and as many again of one person.
+    """
     match query:
         case TriangleLadder():
             return edges * _SHARED + nodes * min(nodes * _CELL, _SORTED)

@@ -21,24 +21,24 @@ from discreet.mechanisms.statistics.statistic import Statistic
 
 Outcome = GraphStatistic | Degrees | Mixing | Rumour | FoundBound
 PROTECTS = {
-    Privacy.EDGE: "one edge: somebody with k edges is protected at k times this epsilon",
+    Privacy.EDGE: "one edge: a person with k edges is protected at k times this epsilon",
     Privacy.NODE: "one person, with all their edges",
 }
 _MOST_STARS = 10**250
-"""Of one node: what all of them add up to is a double."""
+"""Stars of one node: their sum over all nodes must be a finite double."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkFacts:
+class NetworkProperties:
     """What is public about a network.
 
     Args:
-        name: What the catalog calls it.
-        privacy: What is protected in it.
-        size: How many nodes there are, where that is public.
-        max_degree: The most edges of a person that count, unless a query says otherwise.
-        per_node: The most triangles of a person that count, unless a query says otherwise.
-        attributes: The declared values of columns of its nodes, as JSON has them.
+        name: Its name in the catalog.
+        privacy: What is protected.
+        size: Number of nodes if it is public.
+        max_degree: Default bound on degrees.
+        per_node: Default bound on the triangles of one person.
+        attributes: Declared values of the nodes' columns, as JSON values.
     """
 
     name: str
@@ -54,11 +54,11 @@ class Verb:
     """How the answer of a verb is made.
 
     Args:
-        query: The query of a network, from its public facts, epsilon and the verb's other parameters.
+        query: The query of a network, from its public properties, epsilon and the verb's other parameters.
         outcome: What is computed from the query's noisy result.
     """
 
-    query: Callable[[NetworkFacts, Number, Mapping[str, Any]], GraphQuery[Any]]
+    query: Callable[[NetworkProperties, Number, Mapping[str, Any]], GraphQuery[Any]]
     outcome: Callable[[Any, Mapping[str, Any]], Outcome]
 
     @property
@@ -67,58 +67,62 @@ class Verb:
         return self.outcome is _itself
 
 
-def _edges(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
-    return edge_count(privacy=facts.privacy, epsilon=epsilon, max_degree=_degree(facts, given))
+def _edges(properties: NetworkProperties, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
+    return edge_count(privacy=properties.privacy, epsilon=epsilon, max_degree=_degree(properties, given))
 
 
-def _degrees(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> DegreeCounts:
-    return degree_counts(privacy=facts.privacy, epsilon=epsilon, max_degree=_degree(facts, given), size=facts.size)
-
-
-def _triangles(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
-    bound = given.get("per_node", facts.per_node)
-    return triangle_count(privacy=facts.privacy, epsilon=epsilon, per_node=bound, size=facts.size)
-
-
-def _clustering(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
-    return closed_paths(
-        privacy=facts.privacy,
-        epsilon=epsilon,
-        max_degree=_degree(facts, given),
-        per_node=given.get("per_node", facts.per_node),
-        size=facts.size,
+def _degrees(properties: NetworkProperties, epsilon: Number, given: Mapping[str, Any]) -> DegreeCounts:
+    return degree_counts(
+        privacy=properties.privacy, epsilon=epsilon, max_degree=_degree(properties, given), size=properties.size
     )
 
 
-def _assortativity(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
-    groups = facts.attributes.get(str(given.get("attribute")))
+def _triangles(properties: NetworkProperties, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
+    bound = given.get("per_node", properties.per_node)
+    return triangle_count(privacy=properties.privacy, epsilon=epsilon, per_node=bound, size=properties.size)
+
+
+def _clustering(properties: NetworkProperties, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
+    return closed_paths(
+        privacy=properties.privacy,
+        epsilon=epsilon,
+        max_degree=_degree(properties, given),
+        per_node=given.get("per_node", properties.per_node),
+        size=properties.size,
+    )
+
+
+def _assortativity(properties: NetworkProperties, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
+    groups = properties.attributes.get(str(given.get("attribute")))
     if groups is None:
-        known = ", ".join(facts.attributes) or "none has any"
+        known = ", ".join(properties.attributes) or "none has any"
         raise BadInput(
             "An attribute is a column of the nodes with declared values.",
             next_step=f"Give an attribute, one of: {known}.",
         )
-    return group_edges(privacy=facts.privacy, epsilon=epsilon, groups=groups, max_degree=_degree(facts, given))
+    return group_edges(
+        privacy=properties.privacy, epsilon=epsilon, groups=groups, max_degree=_degree(properties, given)
+    )
 
 
-def _bound(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
-    return degree_bound(privacy=facts.privacy, epsilon=epsilon, then=given.get("then"))
+def _bound(properties: NetworkProperties, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
+    return degree_bound(privacy=properties.privacy, epsilon=epsilon, then=given.get("then"))
 
 
-def _stars(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
-    rays, query = read_count(given.get("k"), name="k", most=100), _degrees(facts, epsilon, given)
+def _stars(properties: NetworkProperties, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
+    rays, query = read_count(given.get("k"), name="k", most=100), _degrees(properties, epsilon, given)
     if math.comb(query.max_degree, rays) > _MOST_STARS:
-        raise TooLarge("So many stars are no number that can be told.", next_step="Give a smaller k or max_degree.")
+        raise TooLarge("The number of stars would overflow.", next_step="Give a smaller k or max_degree.")
     return query
 
 
-def _rumour(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
+def _rumour(properties: NetworkProperties, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
     read_transmission(given.get("transmission"))
-    return _degrees(facts, epsilon, given)
+    return _degrees(properties, epsilon, given)
 
 
-def _degree(facts: NetworkFacts, given: Mapping[str, Any]) -> int | None:
-    most: int | None = given.get("max_degree", facts.max_degree)
+def _degree(properties: NetworkProperties, given: Mapping[str, Any]) -> int | None:
+    most: int | None = given.get("max_degree", properties.max_degree)
     return most
 
 
@@ -147,7 +151,7 @@ VERBS: dict[str, Verb] = {
     "rumour": Verb(_rumour, lambda spread, given: rumour(spread, transmission=given["transmission"])),
     "bound": Verb(_bound, _itself),
 }
-"""Stars and rumours are computed from degrees: asked beside them, they cost nothing more."""
+"""Stars and rumours are computed from degrees, and free if the same degrees were charged before."""
 
 
 def unknown_network(known: Iterable[str]) -> UnknownName:

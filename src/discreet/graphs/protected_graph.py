@@ -1,4 +1,4 @@
-"""A network as it is handed over, what is protected in it, and numbers that say so."""
+"""A network in memory, what is protected in it, and statistics that say so."""
 
 from __future__ import annotations
 
@@ -18,30 +18,32 @@ MOST_DEGREE = 10**6
 
 
 class Privacy(Enum):
-    """What comes or goes between two graphs that must look alike."""
+    """What two neighbouring graphs differ in."""
 
     EDGE = "edge"
-    """One edge; who the nodes are, and how many, is public. Whoever has k edges has k times epsilon."""
+    """One edge; the nodes and their number are public. A person with k edges is protected at k times epsilon."""
     NODE = "node"
-    """One person with all their edges and whatever is known about them; nothing about nodes is public."""
+    """One person with all their edges and attributes; nothing about nodes is public."""
 
     @classmethod
     def _missing_(cls, _: object) -> Privacy:
-        raise BadInput("There is no such kind of privacy.", next_step='Give privacy="edge" or privacy="node".')
+        raise BadInput("Unknown kind of privacy.", next_step='Give privacy="edge" or privacy="node".')
 
 
 def read_privacy(value: object) -> Privacy:
-    """A kind of privacy, or its name."""
+    """Read a kind of privacy, or its name."""
     return Privacy(value if isinstance(value, Privacy | str) else None)
 
 
 class Graph:
-    """An undirected network. Its repr shows nothing, because all of it may be private.
+    """An undirected network. Its repr shows nothing, because all of it can be private.
 
     Args:
-        edges: Pairs of labels, or a graph of networkx. Pairs are merged; loops and edges to nodes that were not declared are no edges.
-        nodes: All labels; left out only with networkx, whose graph has them. They are never read off the edges: one person would take bare neighbours along.
-        attributes: What is known about each node, by label: for `assortativity`.
+        edges: Pairs of labels, or a networkx graph. Repeated pairs are one edge; loops and edges to undeclared nodes
+            are dropped.
+        nodes: All labels; only a networkx graph has its own. They are never inferred from edges: then removing one
+            person could also remove neighbours without other edges.
+        attributes: Attribute of each node by label, for `assortativity`.
     """
 
     __slots__ = ("attributes", "exact")
@@ -67,31 +69,32 @@ class Graph:
 
 
 def read_graph(graph: object) -> Graph:
-    """A graph, and nothing that merely looks like one."""
+    """Return the graph, or refuse a value of another type."""
     if not isinstance(graph, Graph):
         raise BadData("A graph is needed here.", next_step="Give discreet.graphs.Graph(edges, nodes).")
     return graph
 
 
 def read_max_degree(value: object, *, privacy: Privacy) -> int:
-    """A bound on degrees, which node privacy needs."""
+    """Read a bound on degrees; node privacy requires one."""
     if value is None:
         raise BadInput(
             f"With {privacy.value} privacy one person can have any number of edges.",
-            next_step="Give a max_degree, from public knowledge or found privately (bound, find_max_degree): edges beyond it are left out.",
+            next_step="Give a max_degree, from public knowledge or found privately (bound, find_max_degree). "
+            "Edges beyond it are left out.",
         )
     return read_count(value, name="max_degree", most=MOST_DEGREE)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GraphStatistic(Statistic):
-    """A private number about a graph: it says for whom it is private, and what its ± does not cover.
+    """A private statistic of a graph. It names what is protected, and what its interval does not cover.
 
     Args:
         value: The released number.
-        loss: What it cost.
+        loss: Privacy cost.
         privacy: What is protected.
-        bias: What the bounded value leaves out; empty where it is the value itself.
+        bias: What bounding left out, in words; empty if nothing.
     """
 
     privacy: Privacy = Privacy.NODE
@@ -99,12 +102,12 @@ class GraphStatistic(Statistic):
 
     @classmethod
     def of(cls, statistic: Statistic, *, privacy: Privacy, bias: str = "") -> Self:
-        """A number that is about a graph.
+        """Make a statistic one of a graph.
 
         Args:
-            statistic: The number.
+            statistic: The number with its intervals.
             privacy: What is protected.
-            bias: What the bounded value leaves out.
+            bias: What bounding left out, in words.
         """
         return cls(statistic.value, statistic.loss, statistic._around, privacy, bias)  # noqa: SLF001  its own base
 
@@ -114,7 +117,7 @@ class GraphStatistic(Statistic):
         return f"{Statistic.__repr__(self)} for {whom}{bias}"
 
 
-def pay(account: Account | None, mechanisms: list[Any]) -> None:
-    """Charge what is about to be drawn, if somebody pays."""
+def charge(account: Account | None, mechanisms: list[Any]) -> None:
+    """Charge the account, if there is one."""
     if account is not None:
         account.charge(mechanisms)

@@ -1,4 +1,4 @@
-"""How far a rumour goes, from private degrees alone: threshold, reach, and a made-up network to play on."""
+"""The spread of a rumour, from private degrees alone: threshold, reach, and a random network to simulate on."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _NEAR, _MOST_STEPS = 1e-12, 100
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Rumour:
-    """What is expected of a rumour that passes along each edge with a chance, in a random network with these degrees.
+    """The expected spread of a rumour in a random network with these degrees.
 
-    Real networks are clustered, and a rumour goes a little less far there.
+    Real networks are clustered, and a rumour spreads a little less far there.
 
     Args:
-        transmission: That chance.
-        threshold: The chance from which on it reaches a share of all people however many there are.
-        reach: That share.
+        transmission: Probability that an edge passes the rumour on.
+        threshold: Above this transmission the rumour reaches a positive share of any large network.
+        reach: Expected share of people that it reaches.
     """
 
     transmission: float
@@ -42,21 +42,21 @@ class Rumour:
 
 
 def read_transmission(value: object) -> float:
-    """A chance that an edge passes a rumour on."""
+    """Read the probability that an edge passes a rumour on."""
     chance = finite(value)
     if chance is None or not 0 <= chance <= 1:
-        raise BadInput("A transmission is a chance from 0 to 1.", next_step="Give a transmission such as 0.2.")
+        raise BadInput("A transmission is a probability from 0 to 1.", next_step="Give a transmission such as 0.2.")
     return float(chance)
 
 
 def rumour(spread: Degrees, *, transmission: Number) -> Rumour:
-    """Threshold and reach; free, because degrees were paid for.
+    """Compute threshold and reach. Free, because the degrees have been charged.
 
     Citation: Newman 2002 (arXiv:cond-mat/0205009): S = 1 - G0(u), u = 1 - T + T G1(u).
 
     Args:
         spread: Private degrees.
-        transmission: The chance that an edge passes the rumour on, from 0 to 1.
+        transmission: Probability that an edge passes the rumour on, from 0 to 1.
     """
     passed = read_transmission(transmission)
     ks = np.flatnonzero(spread.counts > 0).astype(np.float64)
@@ -70,10 +70,11 @@ def rumour(spread: Degrees, *, transmission: Number) -> Rumour:
 
 
 def _missed(ks: Floats, ends: Floats, passed: float) -> float:
-    """The least u with u = 1 - T + T G1(u), by Newton's steps from 0.
+    """Return the least u with u = 1 - T + T G1(u), by Newton's method from 0.
 
-    Both sides' difference is convex and falls until u, so steps from the left never pass it; where u is 1, at or below the threshold, the
-    rest is at least halved by each. So there are few of them whatever the degrees are: whoever asks chooses both T and how many degrees there are.
+    The difference of both sides is convex and decreases up to the solution, so steps from the left never pass it. At or
+    below the threshold, where u is 1, each step at least halves the error. The number of steps is therefore small for
+    all inputs, which matters because the analyst chooses T and the number of degrees.
     """
     u = 0.0
     for _ in range(_MOST_STEPS):
@@ -87,12 +88,12 @@ def _missed(ks: Floats, ends: Floats, passed: float) -> float:
     return u
 
 
-def made_up(spread: Degrees, bits: RandomBits = SYSTEM_BITS) -> Integers:
-    """Edges of a random network with about these degrees, as two columns: nobody in it exists.
+def random_network(spread: Degrees, bits: RandomBits = SYSTEM_BITS) -> Integers:
+    """Draw a random network with about these degrees, as two columns of nodes. No edge is real.
 
     Args:
         spread: Private degrees.
-        bits: Where randomness comes from: the system, unless a test says otherwise.
+        bits: Source of randomness.
     """
     degree_of = np.repeat(np.arange(spread.counts.size), spread.counts)
     ends = np.repeat(np.arange(degree_of.size), degree_of)
@@ -102,13 +103,13 @@ def made_up(spread: Degrees, bits: RandomBits = SYSTEM_BITS) -> Integers:
 
 
 def largest_share(edges: Integers, *, size: int, transmission: float, bits: RandomBits = SYSTEM_BITS) -> float:
-    """The share of nodes that the largest outbreak reaches, when each edge passes a rumour on with a chance: one simulation.
+    """Simulate once: the share of nodes in the largest outbreak, if each edge passes the rumour on independently.
 
     Args:
         edges: Two columns of nodes.
-        size: How many nodes there are.
-        transmission: The chance.
-        bits: Where randomness comes from: the system, unless a test says otherwise.
+        size: Number of nodes.
+        transmission: Probability that an edge passes the rumour on.
+        bits: Source of randomness.
     """
     passed = bits.words(len(edges), 64) < np.uint64(min(int(transmission * 2.0**64), 2**64 - 1))
     parent = list(range(size))

@@ -1,4 +1,4 @@
-"""Triangles: friends of friends who are friends. By the ladder for an edge, by a linear program for a person."""
+"""Triangles and clustering: by the ladder mechanism with edge privacy, by a linear program with node privacy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.engines.graphs.triangle_program import ROUNDING, bounded_triangles
 from discreet.graphs.degrees import DegreeCounts, Degrees, degree_counts
 from discreet.graphs.edge_counts import with_error
-from discreet.graphs.network_query import Drawn, GraphQuery, answered
+from discreet.graphs.network_query import Drawn, GraphQuery, answer_query
 from discreet.graphs.protected_graph import Graph, GraphStatistic, Privacy, read_graph, read_privacy
 from discreet.mechanisms import GeneralizedExponential, Ladder, Laplace, Mechanism, PureAdaptive
 from discreet.mechanisms.adaptive_budget import Meter
@@ -25,22 +25,24 @@ from discreet.mechanisms.statistics.statistic import Statistic
 from discreet.noise import RandomBits
 
 _LOCAL_SHARE = Fraction(1, 10)
-"""Of epsilon, for a noisy local sensitivity that the ladder's ± is computed from."""
+"""Share of epsilon for the noisy local sensitivity, from which the ladder's interval is computed."""
 _SEARCH_SHARE = Fraction(1, 4)
-"""Of epsilon, for finding a bound on the triangles of a person."""
+"""Share of epsilon for finding a bound on the triangles of a person."""
 BOUNDS = tuple(2**power for power in range(4, 17))
-"""On the triangles of a person, among which one is searched: public."""
+"""Candidates for a bound on the triangles of a person; public."""
 _MOST_PER_NODE = 1 << 40
 _CUT = "triangles beyond per_node of a person are left out, so it is too low rather than too high"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriangleLadder(GraphQuery[GraphStatistic]):
-    """How many triangles there are, private for an edge: the ladder, and the local sensitivity with noise of its own, for the ± from the true one would tell it.
+    """Count the triangles with edge privacy: the ladder mechanism, and the local sensitivity with Laplace noise.
+
+    The interval is computed from the noisy local sensitivity, because one from the true value would reveal it.
 
     Args:
-        epsilon: How much may be learned about an edge.
-        size: How many nodes there are: public.
+        epsilon: Privacy cost for one edge.
+        size: Number of nodes; public.
     """
 
     epsilon: Fraction
@@ -55,17 +57,17 @@ class TriangleLadder(GraphQuery[GraphStatistic]):
         ladder = Ladder(epsilon=self.epsilon * (1 - _LOCAL_SHARE), most=max(0, self.size - 2))
         return ladder, Laplace(sensitivity=1, epsilon=self.epsilon * _LOCAL_SHARE)
 
-    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:
+    def draw(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:
         ladder, width = self.mechanisms
         count, local = network.triangles_and_local(until=until)
         return [ladder.release((count, local), bits), width.release(local, bits)]
 
-    def told(self, drawn: Drawn) -> GraphStatistic:
+    def result(self, drawn: Drawn) -> GraphStatistic:
         (ladder, width), (noisy, noisy_local) = self.mechanisms, drawn
         value = Fraction(noisy)
 
         def around(level: Fraction) -> tuple[Fraction, Fraction]:
-            """Each of both may fail in half of the cases that are allowed to."""
+            """Union bound: each of the two noises may fail with half of the allowed probability."""
             half = 1 - (1 - level) / 2
             reach = ladder.error_at(max(0, noisy_local + width.error(half)), half)
             return max(Fraction(0), value - reach), max(Fraction(0), value + reach)
@@ -76,11 +78,11 @@ class TriangleLadder(GraphQuery[GraphStatistic]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriangleProgram(GraphQuery[GraphStatistic]):
-    """How many triangles there are of which nobody is in more than `per_node`, private for a person.
+    """Count triangles with node privacy, where at most `per_node` triangles of one person count.
 
     Args:
-        epsilon: How much may be learned about a person.
-        per_node: From public knowledge; None to have one found, for a quarter of epsilon.
+        epsilon: Privacy cost for one person.
+        per_node: From public knowledge. If None, a bound is found for a quarter of epsilon.
     """
 
     epsilon: Fraction
@@ -91,8 +93,8 @@ class TriangleProgram(GraphQuery[GraphStatistic]):
         return Privacy.NODE
 
     def check(self) -> None:
-        optional("scipy.optimize")  # before anything is looked at: whether it is needed would tell something
-        if self.per_node is None:  # whichever bound is found, noise for it can be drawn
+        optional("scipy.optimize")  # before data are read: whether the import is needed depends on them
+        if self.per_node is None:  # noise must be available for every bound that can be found
             self._search, [_around_bound(bound, self._shares[1]) for bound in BOUNDS]
 
     @property
@@ -111,7 +113,7 @@ class TriangleProgram(GraphQuery[GraphStatistic]):
         widths = tuple(bound + ROUNDING for bound in BOUNDS)
         return GeneralizedExponential(sensitivities=widths, epsilon=self._shares[0])
 
-    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:
+    def draw(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:
         corners, size = network.triangles(until=until), network.size
         if self.per_node is not None:
             count = bounded_triangles(corners, size=size, most=self.per_node, until=until)
@@ -122,7 +124,7 @@ class TriangleProgram(GraphQuery[GraphStatistic]):
         chosen = int(meter.draw(self._search, np.array(worth, np.int64)))
         return [chosen, meter.draw(_around_bound(BOUNDS[chosen], rest), counts[chosen])]
 
-    def told(self, drawn: Drawn) -> GraphStatistic:
+    def result(self, drawn: Drawn) -> GraphStatistic:
         loss = Loss(rounded_up(self.epsilon))
         if self.per_node is not None:
             mechanism, bias = _around_bound(self.per_node, self.epsilon), _CUT
@@ -139,13 +141,13 @@ class TriangleProgram(GraphQuery[GraphStatistic]):
 def triangle_count(
     *, privacy: Privacy, epsilon: Number, per_node: int | None, size: int | None
 ) -> TriangleLadder | TriangleProgram:
-    """The query, checked.
+    """Check the parameters and return the query.
 
     Args:
         privacy: What is protected.
-        epsilon: How much may be learned about it.
-        per_node: With node privacy: the most triangles of a person that count; found if it is left out.
-        size: How many nodes there are, where that is public.
+        epsilon: Privacy cost.
+        per_node: With node privacy, the number of one person's triangles that count. If None, a bound is found.
+        size: Number of nodes if it is public.
     """
     exact = read_epsilon(epsilon)
     if privacy is Privacy.EDGE and size is not None:
@@ -166,30 +168,31 @@ def triangles(
     per_node: int | None = None,
     account: Account | None = None,
 ) -> GraphStatistic:
-    """How many triangles there are.
+    """Count the triangles, with noise.
 
     Args:
         graph: The network.
-        epsilon: How much may be learned about an edge, or about a person; there is no default.
-        privacy: "edge" or "node": which of the two.
-        per_node: With node privacy: the most triangles of a person that count, from public knowledge; searched for a quarter of epsilon if it is left out.
-        account: What pays for it; nothing is drawn unless it does.
+        epsilon: Privacy cost for one edge or one person. There is no default.
+        privacy: "edge" protects one edge, "node" one person with all their edges.
+        per_node: With node privacy, the number of one person's triangles that count, from public knowledge. If None, a
+            bound is found for a quarter of epsilon.
+        account: Charged before any noise is drawn. Without it nothing is charged.
     """
     kind, whole = read_privacy(privacy), read_graph(graph).exact
     query = triangle_count(privacy=kind, epsilon=epsilon, per_node=per_node, size=whole.size)
-    return answered(whole, query, account)
+    return answer_query(whole, query, account)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedPaths(GraphQuery[GraphStatistic]):
-    """The share of paths of two edges whose ends are connected, from triangles and degrees.
+    """Estimate the share of paths of two edges whose ends are connected, from triangles and degrees.
 
     Args:
         privacy: What is protected.
-        epsilon: How much may be learned about it: half of it by each.
+        epsilon: Privacy cost; half for each of the two queries.
         max_degree: As for degrees.
         per_node: As for triangles.
-        size: How many nodes there are, with edge privacy; else None.
+        size: Number of nodes with edge privacy, otherwise None.
     """
 
     privacy: Privacy
@@ -200,12 +203,12 @@ class ClosedPaths(GraphQuery[GraphStatistic]):
 
     @property
     def closed(self) -> TriangleLadder | TriangleProgram:
-        """The query about triangles."""
+        """The query for triangles."""
         return triangle_count(privacy=self.privacy, epsilon=self.epsilon / 2, per_node=self.per_node, size=self.size)
 
     @property
     def spread(self) -> DegreeCounts:
-        """The query about degrees."""
+        """The query for degrees."""
         return degree_counts(privacy=self.privacy, epsilon=self.epsilon / 2, max_degree=self.max_degree, size=self.size)
 
     def check(self) -> None:
@@ -215,13 +218,13 @@ class ClosedPaths(GraphQuery[GraphStatistic]):
     def mechanisms(self) -> tuple[Mechanism, ...]:
         return self.closed.mechanisms + self.spread.mechanisms
 
-    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:
-        return [*self.closed.drawn(network, bits, until=until), *self.spread.drawn(network, bits)]
+    def draw(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:
+        return [*self.closed.draw(network, bits, until=until), *self.spread.draw(network, bits)]
 
-    def told(self, drawn: Drawn) -> GraphStatistic:
-        """Its ± goes from the fewest triangles over the most paths to the most over the fewest."""
+    def result(self, drawn: Drawn) -> GraphStatistic:
+        """Compute the share. Its interval is from fewest triangles / most paths to most triangles / fewest paths."""
         ends = len(drawn) - self.max_degree - 1
-        closed, spread = self.closed.told(drawn[:ends]), self.spread.told(drawn[ends:])
+        closed, spread = self.closed.result(drawn[:ends]), self.spread.result(drawn[ends:])
         bias = "; ".join(filter(None, (closed.bias, spread.bias)))
         return GraphStatistic.of(_share(closed, spread, self.epsilon), privacy=self.privacy, bias=bias)
 
@@ -229,14 +232,14 @@ class ClosedPaths(GraphQuery[GraphStatistic]):
 def closed_paths(
     *, privacy: Privacy, epsilon: Number, max_degree: int | None, per_node: int | None, size: int | None
 ) -> ClosedPaths:
-    """The query, checked.
+    """Check the parameters and return the query.
 
     Args:
         privacy: What is protected.
-        epsilon: How much may be learned about it.
+        epsilon: Privacy cost.
         max_degree: As for degrees.
         per_node: As for triangles.
-        size: How many nodes there are, where that is public.
+        size: Number of nodes if it is public.
     """
     half = read_epsilon(epsilon) / 2
     spread = degree_counts(privacy=privacy, epsilon=half, max_degree=max_degree, size=size)
@@ -256,21 +259,22 @@ def clustering(
     per_node: int | None = None,
     account: Account | None = None,
 ) -> GraphStatistic:
-    """The share of paths of two edges whose ends are connected: 3 triangles / paths, from half of epsilon each.
+    """Estimate the share of paths of two edges whose ends are connected: 3 triangles / paths.
 
-    Its ± goes from the fewest triangles over the most paths to the most over the fewest; it is wide where large degrees are allowed.
+    Each of the two queries has half of epsilon. The interval is from fewest triangles / most paths to most triangles /
+    fewest paths. It is wide if `max_degree` is large.
 
     Args:
         graph: The network.
-        epsilon: How much may be learned about an edge, or about a person; there is no default.
-        privacy: "edge" or "node": which of the two.
-        max_degree: The largest degree that is told apart; needed with node privacy.
-        per_node: With node privacy: the most triangles of a person that count.
-        account: What pays for it; nothing is drawn unless it does.
+        epsilon: Privacy cost for one edge or one person. There is no default.
+        privacy: "edge" protects one edge, "node" one person with all their edges.
+        max_degree: Largest degree that is counted. Required with node privacy.
+        per_node: With node privacy, the number of one person's triangles that count.
+        account: Charged before any noise is drawn. Without it nothing is charged.
     """
     kind, whole = read_privacy(privacy), read_graph(graph).exact
     query = closed_paths(privacy=kind, epsilon=epsilon, max_degree=max_degree, per_node=per_node, size=whole.size)
-    return answered(whole, query, account)
+    return answer_query(whole, query, account)
 
 
 def _share(closed: GraphStatistic, spread: Degrees, epsilon: Fraction) -> Statistic:
@@ -285,5 +289,5 @@ def _share(closed: GraphStatistic, spread: Degrees, epsilon: Fraction) -> Statis
 
 
 def _ratio(triangles: float, paths: float, *, without: int) -> Fraction:
-    """3 triangles / paths, at most 1; `without` where there are no paths."""
+    """3 triangles / paths, at most 1; `without` if there are no paths."""
     return min(Fraction(1), 3 * Fraction(triangles) / Fraction(paths)) if paths > 0 else Fraction(without)

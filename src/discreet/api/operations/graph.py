@@ -15,7 +15,7 @@ from discreet.graphs.degrees import DegreeCounts
 from discreet.graphs.network_answers import GraphAnswer
 from discreet.graphs.network_query import GraphQuery
 from discreet.graphs.network_release import NetworkRelease
-from discreet.graphs.network_verbs import PROTECTS, VERBS, NetworkFacts, unknown_network
+from discreet.graphs.network_verbs import PROTECTS, VERBS, NetworkProperties, unknown_network
 from discreet.graphs.protected_graph import Privacy
 from discreet.graphs.triangles import ClosedPaths
 from discreet.results.ledger_views import holder
@@ -60,9 +60,9 @@ def plan(request: GraphRequest, context: Context) -> GraphPlan:
 
 
 def network_release(request: GraphRequest, network: Network, context: Context) -> NetworkRelease:
-    """A query as the pipeline takes it. Everything that can be refused is refused here, from public facts alone."""
-    nodes, facts = context.catalog.tables[network.nodes], _network_facts(network, context)
-    query = VERBS[request.verb].query(facts, request.epsilon, request.settings)
+    """A query as the pipeline takes it. Everything that can be refused is refused here, from public values alone."""
+    nodes, properties = context.catalog.tables[network.nodes], _network_properties(network, context)
+    query = VERBS[request.verb].query(properties, request.epsilon, request.settings)
     query.check()
     if isinstance(query, DegreeCounts | ClosedPaths) and query.max_degree > _MOST_DEGREES:
         raise TooLarge(
@@ -76,7 +76,7 @@ def network_release(request: GraphRequest, network: Network, context: Context) -
         attribute=request.settings.get("attribute"),
         version=context.version,
         label=f"{request.verb} of {network.name}",
-        nodes_about=nodes.rows_about if facts.size is None else facts.size,
+        nodes_about=nodes.rows_about if properties.size is None else properties.size,
     )
 
 
@@ -87,10 +87,10 @@ def _network(request: GraphRequest, context: Context) -> Network:
     return network
 
 
-def _network_facts(network: Network, context: Context) -> NetworkFacts:
+def _network_properties(network: Network, context: Context) -> NetworkProperties:
     privacy = Privacy(network.privacy)
     columns = context.catalog.tables[network.nodes].columns.values()
-    return NetworkFacts(
+    return NetworkProperties(
         name=network.name,
         privacy=privacy,
         size=context.engine.nodes_of(network) if privacy is Privacy.EDGE else None,

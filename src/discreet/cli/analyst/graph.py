@@ -61,7 +61,7 @@ def graph(
             return
         answer = caller.execute(request)
     if as_json:
-        print_json(answer.facts)
+        print_json(answer.summary)
         return
     typer.echo(repr(answer))
     for line in _numbers(answer.outcome):

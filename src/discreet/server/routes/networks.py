@@ -36,7 +36,7 @@ def list_networks(request: Request) -> Response:
 
 
 def _write(answer: GraphAnswer, file: WaitingAnswer) -> None:
-    facts = {name: value for name, value in answer.facts.items() if name != "replayed"}  # a repeat has the same bytes
+    facts = {name: value for name, value in answer.summary.items() if name != "replayed"}  # a repeat has the same bytes
     file.write(json.dumps(to_json(facts), ensure_ascii=False).encode())
 
 
