@@ -75,7 +75,7 @@ def test_books_catalog_and_card_name_the_unit_near_and_far(both):
     assert far.card().edges[0].edges == "links"
     assert far.catalog() == near.catalog()
     assert {table["name"] for table in far.catalog().tables} == {"people", "routers"}
-    listed = far.server.get("/v1/graphs")
+    listed = far.server.send("GET", "/v1/graphs").json()
     assert [graph["name"] for graph in listed["graphs"]] == list(GRAPHS)
     assert set(listed["verbs"]) == set(VERBS)
     assert verify(near.ledger).sound

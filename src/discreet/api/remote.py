@@ -8,13 +8,13 @@ from typing import Any, Self
 import httpx
 
 from discreet.api.base import Api
-from discreet.api.http_client import Caller, checked, named
+from discreet.api.http_client import HttpClient, idempotency_key, is_replayed, read_json
 from discreet.api.plans import GraphPlan, LearningPlan, SessionPlan, SynthesisPlan, TablesPlan
 from discreet.api.remote_results import RemoteAnswer, RemoteSession, RemoteWatch, session_answers
 from discreet.api.request_json import address_of, request_to_json
 from discreet.api.requests.accounts import BudgetRequest, CardRequest, CatalogRequest, HistoryRequest
 from discreet.api.requests.ask import AskRequest
-from discreet.api.requests.base import Plan, Request, RunRequest
+from discreet.api.requests.base import Plan, Request
 from discreet.api.requests.compare import ComparePairRequest, ComparePriceRequest, CompareRequest
 from discreet.api.requests.evaluate import EvaluateRequest
 from discreet.api.requests.graph import GRAPH_REQUESTS, GraphRequest
@@ -39,7 +39,6 @@ from discreet.results.models import (
     CatalogFacts,
     Explanation,
     PastRelease,
-    WatchFacts,
 )
 from discreet.synthetic.synthetic_release import SyntheticRelease
 from discreet.workloads.releases.regional import RegionalRelease
@@ -56,7 +55,7 @@ class RemoteCurator(Api):
     """
 
     def __init__(self, url: str, *, key: str, seconds: float = 660) -> None:
-        self.server = Caller(url, key=key, seconds=seconds)
+        self.server = HttpClient(url, key=key, seconds=seconds)
 
     def __enter__(self) -> Self:
         return self
@@ -85,89 +84,56 @@ class RemoteCurator(Api):
         body, path = request_to_json(request), request.http_plan_path
         if path == request.http_path:
             body, path = {**body, "dry": True}, address_of(request)
-        planned: Plan = from_json(_PLANS[type(request)], checked(self.server.send("POST", path, json=body)))
+        planned: Plan = from_json(_PLANS[type(request)], read_json(self.server.send("POST", path, json=body)))
         return planned
 
 
-def _answer(caller: Caller, request: AskRequest) -> RemoteAnswer:
+def _answer(server: HttpClient, request: AskRequest) -> RemoteAnswer:
     # One Idempotency-Key for all levels: a repeat after the data changed is refused and not charged again.
-    headers = named(request.request_id)
+    key = idempotency_key(request)
 
-    def asked(level: float) -> httpx.Response:
-        return caller.send(
-            "POST", request.http_path, json={**request_to_json(request), "level": level}, headers=headers
-        )
+    def at_level(level: float) -> httpx.Response:
+        return server.execute(request, key=key, more={"level": level})
 
-    response = asked(CONFIDENCE)
-    facts = checked(response)
+    response = at_level(CONFIDENCE)
+    data = read_json(response)
     return RemoteAnswer(
-        lambda level: checked(asked(level)),
-        {CONFIDENCE: facts},
-        loss=Loss(**facts["loss"]),
-        replayed=response.headers.get("Discreet-Replayed") == "true",
-        receipt=facts["receipt"],
+        lambda level: read_json(at_level(level)),
+        {CONFIDENCE: data},
+        loss=Loss(**data["loss"]),
+        replayed=is_replayed(response),
+        receipt=data["receipt"],
     )
 
 
-def _watch(caller: Caller, request: WatchRequest) -> RemoteWatch:
-    body = request_to_json(request)
-
-    def tell(path: str) -> WatchFacts:
-        headers = named(request.request_id)
-        return from_json(WatchFacts, checked(caller.send("POST", path, json=body, headers=headers)))
-
-    return RemoteWatch(tell, receipt=tell(request.http_path).receipt)
+def _graph_answer(server: HttpClient, request: GraphRequest) -> GraphAnswer:
+    response = server.execute(request)
+    return answer_from_json(read_json(response), replayed=is_replayed(response))
 
 
-def _graph_answer(caller: Caller, request: GraphRequest) -> GraphAnswer:
-    response = caller.send(
-        request.http_method, address_of(request), json=request_to_json(request), headers=named(request.request_id)
-    )
-    return answer_from_json(checked(response), replayed=response.headers.get("Discreet-Replayed") == "true")
-
-
-def _release_as(kind: type[RunRelease]) -> Callable[[Caller, Any], RunRelease]:
+def _release_as(kind: type[RunRelease]) -> Callable[[HttpClient, Any], RunRelease]:
     """Read the release of a run."""
-
-    def read(caller: Caller, request: RunRequest[Any, Any]) -> RunRelease:
-        headers = named(request.request_id)
-        return kind(
-            **caller.saved(request.http_method, address_of(request), json=request_to_json(request), headers=headers)
-        )
-
-    return read
+    return lambda server, request: kind(**server.release(request))
 
 
-def _tables(caller: Caller, request: TabulateRequest) -> RunRelease:
-    return _release_as(TabulatedRelease if request.tree is None else RegionalRelease)(caller, request)
+def _tables(server: HttpClient, request: TabulateRequest) -> RunRelease:
+    kind: type[RunRelease] = TabulatedRelease if request.tree is None else RegionalRelease
+    return kind(**server.release(request))
 
 
-def _release(caller: Caller, request: ReleaseRequest) -> RunRelease:
-    return stored_release(**caller.saved(request.http_method, address_of(request)))
+def _published(server: HttpClient, request: PublishRequest) -> None:
+    if not (response := server.execute(request)).is_success:
+        read_json(response)
 
 
-def _published(caller: Caller, request: PublishRequest) -> None:
-    given_by = {"analyst": request.given_by} if request.given_by else {}
-    if not (response := caller.send(request.http_method, address_of(request), params=given_by)).is_success:
-        checked(response)
+def _json(read: Callable[[Mapping[str, Any]], Any]) -> Callable[[HttpClient, Any], Any]:
+    """Read the JSON of a response."""
+    return lambda server, request: read(server.json(request))
 
 
-def _posted(caller: Caller, request: Request[Any, Any]) -> dict[str, Any]:
-    return checked(caller.send(request.http_method, address_of(request), json=request_to_json(request)))
-
-
-def _got(read: Callable[[Mapping[str, Any]], Any]) -> Callable[[Caller, Any], Any]:
-    """Read what is at an address."""
-
-    def get(caller: Caller, request: Request[Any, Any]) -> Any:
-        return read(checked(caller.send(request.http_method, address_of(request), params=request_to_json(request))))
-
-    return get
-
-
-_READERS: dict[type[Request[Any, Any]], Callable[[Caller, Any], Any]] = {
+_READERS: dict[type[Request[Any, Any]], Callable[[HttpClient, Any], Any]] = {
     AskRequest: _answer,
-    WatchRequest: _watch,
+    WatchRequest: RemoteWatch,
     SynthesizeRequest: _release_as(SyntheticRelease),
     TabulateRequest: _tables,
     LearnRequest: _release_as(ModelRelease),
@@ -175,16 +141,14 @@ _READERS: dict[type[Request[Any, Any]], Callable[[Caller, Any], Any]] = {
     SessionRequest: RemoteSession,
     SessionAnswersRequest: session_answers,
     **dict.fromkeys(GRAPH_REQUESTS.values(), _graph_answer),
-    BudgetRequest: _got(lambda facts: [from_json(Balance, each) for each in facts["accounts"]]),
-    HistoryRequest: _got(lambda facts: [from_json(PastRelease, each) for each in facts["queries"]]),
-    CatalogRequest: _got(lambda facts: from_json(CatalogFacts, facts)),
-    CardRequest: _got(lambda facts: from_json(Card, facts)),
-    ReleasesRequest: _got(lambda facts: facts["releases"]),
-    ReleaseRequest: _release,
+    BudgetRequest: _json(lambda data: [from_json(Balance, each) for each in data["accounts"]]),
+    HistoryRequest: _json(lambda data: [from_json(PastRelease, each) for each in data["queries"]]),
+    CatalogRequest: _json(lambda data: from_json(CatalogFacts, data)),
+    CardRequest: _json(lambda data: from_json(Card, data)),
+    ReleasesRequest: _json(lambda data: data["releases"]),
+    ReleaseRequest: lambda server, request: stored_release(**server.release(request)),
     PublishRequest: _published,
-    CompareRequest: _posted,
-    ComparePairRequest: _posted,
-    ComparePriceRequest: _posted,
+    **dict.fromkeys((CompareRequest, ComparePairRequest, ComparePriceRequest), _json(dict)),
 }
 """How the response to each request is read."""
 _PLANS: dict[type[Request[Any, Any]], type[Any]] = {

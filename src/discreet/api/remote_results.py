@@ -8,10 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.api.http_client import Caller, checked, named
-from discreet.api.request_json import address_of, request_to_json
+from discreet.api.http_client import HttpClient, idempotency_key, read_json
+from discreet.api.request_json import request_to_json
 from discreet.api.requests.session import SessionRequest
 from discreet.api.requests.session_answers import SessionAnswersRequest
+from discreet.api.requests.watch import WatchRequest
 from discreet.core.exact import Number, read_level
 from discreet.core.json_codec import from_json
 from discreet.core.number_format import CONFIDENCE
@@ -79,12 +80,16 @@ class RemoteAnswer(Shown):
 
 
 class RemoteWatch(WatchFace):
-    """A watch behind a server: the same words find it again, and it says what it said of the data version that is served."""
+    """A watch behind a server, which finds it again by the same request.
 
-    __slots__ = ("_tell", "receipt")
+    Args:
+        server: The connection.
+        request: The request that begins it.
+    """
 
-    def __init__(self, tell: Callable[[str], WatchFacts], *, receipt: str) -> None:
-        self._tell, self.receipt = tell, receipt
+    def __init__(self, server: HttpClient, request: WatchRequest) -> None:
+        self._server, self._request = server, request
+        self.receipt = from_json(WatchFacts, server.json(request)).receipt
 
     def __repr__(self) -> str:
         return f"RemoteWatch(receipt={self.receipt[:12]!r})"
@@ -92,30 +97,34 @@ class RemoteWatch(WatchFace):
     @property
     def answers(self) -> dict[int, bool]:
         """What was said, by data version."""
-        return {look.version: look.above for look in self._tell("/v1/watch/recall").looks}
+        return {look.version: look.above for look in self._state("recall").looks}
 
     @property
     def ended(self) -> str | None:
         """Why there is nothing more to come: above, failed or lost; None while it goes on."""
-        return self._tell("/v1/watch/recall").ended
+        return self._state("recall").ended
 
     def evaluate(self) -> bool:
         """Whether the count of the data version that is served is above, noisily; the same as often as it is asked for."""
-        facts = self._tell("/v1/watch/look")
+        facts = self._state("look")
         return next(look.above for look in facts.looks if look.version == facts.data_version)
+
+    def _state(self, action: str) -> WatchFacts:
+        path, body = f"{self._request.http_path}/{action}", request_to_json(self._request)
+        return from_json(WatchFacts, read_json(self._server.send("POST", path, json=body)))
 
 
 class RemoteSession(SessionBase):
     """A session behind a server. If the server has closed it, it is opened again by the same request.
 
     Args:
-        caller: The connection to the server.
+        server: The connection.
         request: The request that opens it.
     """
 
-    def __init__(self, caller: Caller, request: SessionRequest) -> None:
-        self._caller, self._request = caller, request
-        self._headers = named(request.request_id)
+    def __init__(self, server: HttpClient, request: SessionRequest) -> None:
+        self._server, self._request = server, request
+        self._key = idempotency_key(request)
         self._state = self._open()
 
     def __repr__(self) -> str:
@@ -143,26 +152,24 @@ class RemoteSession(SessionBase):
     def _answer(self, queries: Sequence[SessionQuery]) -> list[SessionAnswer]:
         request = SessionAnswersRequest(self.id, queries)
         try:
-            answered = session_answers(self._caller, request)
+            answered = session_answers(self._server, request)
         except UnknownSession:
             self._state = self._open()
-            answered = session_answers(self._caller, request)
+            answered = session_answers(self._server, request)
         self._state = answered.state
         return list(answered.answers)
 
     def _open(self) -> SessionState:
-        body, path = request_to_json(self._request), address_of(self._request)
-        return from_json(SessionState, checked(self._caller.send("POST", path, json=body, headers=self._headers)))
+        return from_json(SessionState, self._server.json(self._request, key=self._key))
 
 
-def session_answers(caller: Caller, request: SessionAnswersRequest) -> SessionAnswers:
+def session_answers(server: HttpClient, request: SessionAnswersRequest) -> SessionAnswers:
     """Answer queries in a session that the server has open.
 
     Args:
-        caller: The connection to the server.
+        server: The connection.
         request: The session and the queries.
     """
-    body = request_to_json(request)
-    answered = checked(caller.send("POST", address_of(request), json=body, headers=named(None)))
+    answered = server.json(request)
     answers = [SessionAnswer(**answer) for answer in answered["answers"]]
     return SessionAnswers(answers, from_json(SessionState, answered))

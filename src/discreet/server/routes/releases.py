@@ -18,6 +18,7 @@ from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, TooLarge
 from discreet.measurement.release_files import MEDIA_TYPE
 from discreet.measurement.run_release import RunRelease
+from discreet.pipeline.call import Call
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.route_class import SharedRoute
@@ -68,9 +69,10 @@ async def tell_quality(
 
 
 @routes.put("/releases/{name}/published", status_code=204)
-def publish(name: str, request: Request, analyst: str | None = None) -> None:
-    """Show a release to all from now on, on the card too; with `analyst`, the one that they gave this name. It cannot be cancelled."""
-    service_of(request).curator.ledger.publish(name, analyst=analyst, by=holder_of(request).id)
+def publish(name: str, request: Request, given_by: str | None = None) -> None:
+    """Show a release to everybody from now on, on the card too; `given_by` is the analyst who gave it the name. It cannot be undone."""
+    owner = service_of(request).curator.with_call(Call(actor=holder_of(request).id))
+    owner.publish(name, given_by=given_by)
 
 
 @routes.get("/published/{name}")
