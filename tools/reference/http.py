@@ -49,7 +49,7 @@ def _document():
     """The document of a small service over a generated clinic."""
     with tempfile.TemporaryDirectory() as folder:
         config = write_clinic(Path(folder), patients=20, visits=40)
-        with discreet.open(config, new_books=True) as curator:
+        with discreet.open(config, create_ledger=True) as curator:
             keys = KeyBook.open(str(Path(folder) / "ledger.sqlite"))
             document = create_app(curator, keys).openapi()
             keys.close()
