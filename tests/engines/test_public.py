@@ -78,7 +78,7 @@ def test_public_tables_are_grouped_joined_and_numbered_alone(engine):
         ("C", None, None, None),
         (None, None, None, None),
     }
-    numbered = Windowed(wards, (window(RowFunction.ROW_NUMBER, order=(Order(wards.field(1), falling=True),)),))
+    numbered = Windowed(wards, (window(RowFunction.ROW_NUMBER, order=(Order(wards.field(1), descending=True),)),))
     pairs = Join(numbered, wards, JoinKind.INNER, ((numbered.field(0), wards.field(0)),), None, fan_out=2)
     assert engine.largest_multiplicity(pairs, (0,)) == 4
     assert sorted(engine.distinct_values(numbered, numbered.field(2), outer=False)) == [1, 2, 3, 4, 5]

@@ -207,7 +207,7 @@ def test_windows_are_of_one_owner_and_ties_are_broken_by_ids(engine):
         window(RowFunction.ROW_NUMBER, order=by_ward), window(RowFunction.RANK, order=by_ward), window(RowFunction.DENSE_RANK, order=by_ward),
         window(Aggregate(Fold.ROWS, None), order=by_ward), window(Aggregate(Fold.ROWS, None), order=by_ward, frame=Frame(-1, 0)),
         window(RowFunction.LAG, value=rows.field(0), offset=1, order=by_ward), window(Aggregate(Fold.LARGEST, rows.field(1))),
-        window(RowFunction.NTILE, offset=2, order=(Order(rows.field(0), falling=True),)),
+        window(RowFunction.NTILE, offset=2, order=(Order(rows.field(0), descending=True),)),
     )  # fmt: skip
     given = values(engine, Windowed(rows, windows))
     assert [row[3:] for row in given if row[0] == 1 and row[1] == "B"] == [(3, 3, 2, 3, 2, "A", 4.0, 1)]

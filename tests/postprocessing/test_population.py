@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.algebra.expressions import both, call
+from discreet.algebra.expressions import call, conjunction
 from discreet.algebra.query import ContributionBounds, Measure, MeasureKind, Query
 from discreet.algebra.released_expressions import (
     Apply,
@@ -257,7 +257,7 @@ def test_a_share_may_be_written_in_several_ways():
     present, some_present = (
         Measure(kind=MeasureKind.PRESENT, values=(x,), where=where) for where in (None, COLUMNS["b"])
     )
-    filtered = Measure(kind=MeasureKind.ROWS, where=both([COLUMNS["b"], call("not_null", x)]))
+    filtered = Measure(kind=MeasureKind.ROWS, where=conjunction([COLUMNS["b"], call("not_null", x)]))
     measures = (COUNT, SOME, present, some_present, filtered)
     real = column("cast_real", measured(1))
     same = (

@@ -92,7 +92,7 @@ def _order(asked: Window, values: Values, evaluate: Evaluate) -> tuple[Any, ...]
     keys = []
     for key in asked.order:
         missing, value = in_order(evaluate(key.by, values))
-        keys.append((missing, Falling(value) if key.falling else value))
+        keys.append((missing, Falling(value) if key.descending else value))
     return tuple(keys)
 
 

@@ -114,7 +114,7 @@ def test_rows_are_numbered_by_the_asked_order_then_by_ids():
 def test_nulls_come_last_in_a_falling_order_too():
     rows = visits()
     assert column(
-        Windowed(rows, (window(RowFunction.ROW_NUMBER, order=(Order(rows.field(COST), falling=True),)),))
+        Windowed(rows, (window(RowFunction.ROW_NUMBER, order=(Order(rows.field(COST), descending=True),)),))
     ) == [
         3,
         2,

@@ -92,7 +92,7 @@ def cut_pairs(catalog):
 
 def windowed_pairs(catalog):
     pairs = pairs_of(catalog)
-    order = (Order(pairs.field(2)), Order(pairs.field(5), falling=True))
+    order = (Order(pairs.field(2)), Order(pairs.field(5), descending=True))
     running = Aggregate(Fold.SUM, pairs.field(6))
     rows = Windowed(
         pairs,

@@ -226,7 +226,7 @@ def _view(view):
         return (
             "sorted",
             _view(view.table),
-            tuple((_ops(part), falling) for part, falling in view.order),
+            tuple((_ops(part), descending) for part, descending in view.order),
             view.limit is None,
         )
     if isinstance(view, released_expressions.Folded):

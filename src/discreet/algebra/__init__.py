@@ -1,4 +1,4 @@
-"""What a query means: typed relations and expressions that cannot mix two people."""
+"""Typed relations and expressions that cannot combine rows of two people."""
 
 from discreet.algebra import functions
 

@@ -1,4 +1,7 @@
-"""Aggregates and windows within one person's rows: integers until the end, independent of the order of rows."""
+"""Aggregates and window functions within one person's rows.
+
+Sums are integers until the last step, so results do not depend on the order of rows.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,13 @@ from discreet.errors import NotAllowed, TooLarge
 
 MOST_TILES = 1_000
 MOST_DISTINCT = 32
-"""COUNT(DISTINCT) in one group: what they take together grows with the square of their number, and beyond this faster still."""
+"""Maximum number of COUNT(DISTINCT) in one group. Their time grows with the square of their number, or faster."""
 _EXACT = 2**32
-"""Doubles hold steps of a grid of 2**20 up to here, and all integers."""
+"""Up to this magnitude, doubles represent all integers and all multiples of 2**-20 exactly."""
 
 
 class Fold(Enum):
-    """What becomes of several rows."""
+    """How an aggregate combines rows."""
 
     ROWS = "rows"
     PRESENT = "present"
@@ -44,9 +47,10 @@ def check_distinct(count: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A fold of `value` over the rows for which `where` holds.
+    """An aggregate of `value` over the rows for which `where` is true.
 
-    A sum or average of reals is of whole steps of a grid, divided or scaled once at the end; of integers it is exact, and NULL beyond 64 bits.
+    Reals are summed as whole steps of a grid and scaled once at the end. Sums of integers are exact, and NULL beyond
+    64 bits.
     """
 
     fold: Fold
@@ -76,7 +80,7 @@ class Aggregate:
         return (part for part in (self.value, self.where) if part is not None)
 
     def properties(self, most: int, *, grouped: bool) -> ValueProperties:
-        """What is public about the result over at most `most` rows; a group has at least one."""
+        """Return the properties of the result over at most `most` rows. If `grouped`, there is at least one row."""
         if self.fold in (Fold.ROWS, Fold.PRESENT, Fold.DISTINCT):
             least = 1 if grouped and self.fold is Fold.ROWS and self.where is None else 0
             return ValueProperties(type=Type.INTEGER, low=Fraction(least), high=Fraction(most), nullable=False)
@@ -107,13 +111,13 @@ class Aggregate:
 
 
 def _wider(magnitudes: Magnitudes | None) -> Magnitudes:
-    """Sums of up to 2**40 rows, and quotients of these."""
+    """Return the magnitudes of sums of up to 2**40 values, and of their averages."""
     known = magnitudes or AS_READ
     return Magnitudes(known.large + 40, known.fine + 100)
 
 
 def _as_doubles(low: Fraction | None, high: Fraction | None) -> Bounds:
-    """Ends that hold after rounding to a double, which moves what is far from zero."""
+    """Widen bounds so that they hold after rounding to a double."""
     wide = [end is not None and abs(end) > _EXACT for end in (low, high)]
     return (
         low - abs(low) / _EXACT if low is not None and wide[0] else low,
@@ -122,12 +126,12 @@ def _as_doubles(low: Fraction | None, high: Fraction | None) -> Bounds:
 
 
 def _summed(low: Fraction | None, high: Fraction | None, most: int) -> Bounds:
-    """Between one row and all of them."""
+    """Return the bounds of a sum of between one and `most` values."""
     return (None if low is None else min(low, low * most)), (None if high is None else max(high, high * most))
 
 
 class RowFunction(Enum):
-    """Windows that give a place or another row's value."""
+    """Window functions that return the position of a row or the value of another row."""
 
     ROW_NUMBER = "row_number"
     RANK = "rank"
@@ -142,7 +146,7 @@ class RowFunction(Enum):
 BY_POSITION = frozenset(
     {RowFunction.ROW_NUMBER, RowFunction.NTILE, RowFunction.LAG, RowFunction.LEAD, RowFunction.FIRST, RowFunction.LAST}
 )
-"""These need a total order: what was asked, then the ids."""
+"""Window functions that need a total order: ties in ORDER BY are broken by the row ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +154,12 @@ class Order:
     """A sort key; NULLs come last."""
 
     by: Expression
-    falling: bool = False
+    descending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """ROWS BETWEEN: places before (negative) and behind the row, None without end."""
+    """ROWS BETWEEN: offsets from the current row, negative before it. None is UNBOUNDED."""
 
     start: int | None
     end: int | None
@@ -163,10 +167,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A function over the rows of one owner that share `partition`, in an order.
+    """A window function over the rows of one person that share `partition`.
 
-    `what` is a place, with `value` and a whole `offset` (of LAG, LEAD, NTILE), or an aggregate, over all rows, over the rows up to the peers of
-    this one where there is an order, or over a frame.
+    `operation` is a row function, with `value` and `offset` where it takes them (LAG, LEAD, NTILE), or an aggregate:
+    over all rows, with `order` over the rows up to the peers of the current row, or over `frame`.
     """
 
     operation: RowFunction | Aggregate
@@ -179,7 +183,7 @@ class Window:
     def __post_init__(self) -> None:
         valued = self.operation in (RowFunction.LAG, RowFunction.LEAD, RowFunction.FIRST, RowFunction.LAST)
         if valued != (self.value is not None):
-            message = "a window has a value exactly where it shows another row's"
+            message = "a window function has a value exactly if it returns the value of another row"
             raise ValueError(message)
         if self.operation is RowFunction.NTILE and not 1 <= self.offset <= MOST_TILES:
             raise NotAllowed("NTILE needs a whole number from 1 to 1,000.", next_step="Write NTILE(4).")
@@ -205,11 +209,11 @@ class Window:
 
     @property
     def is_by_position(self) -> bool:
-        """Whether ties in the asked order must be broken."""
+        """Whether ties in the order must be broken."""
         return self.operation in BY_POSITION or self.frame is not None
 
     def properties(self, most: int, *, owned: bool) -> ValueProperties:
-        """What is public about the result."""
+        """Return the properties of the result, for at most `most` rows in a window."""
         if isinstance(self.operation, Aggregate):
             return self.operation.properties(most, grouped=self.frame is None)
         if self.value is not None:

@@ -1,7 +1,7 @@
-"""Canonical serialisation: a query as JSON that depends on its meaning alone, not on text, parser, engine or Python version.
+"""Canonical serialization: a query as JSON that does not depend on its text, the parser, the engine or Python.
 
-Columns are places in the tree, constants [type, text] (reals in hexadecimal), functions names with versions; what is charged for depends
-on the properties of the tables as well, so they stand in the scans. Format 2; format 1 hashed engine text.
+Columns are positions in the tree, constants are [type, text] with reals in hexadecimal, functions are names with
+versions. Scans contain the declared properties of their tables, because the charge depends on them. This is format 2.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ Json: TypeAlias = bool | int | str | list["Json"] | dict[str, "Json"] | None
 
 
 def digest(parts: Mapping[str, Json]) -> str:
-    """The hash of serialised parts. Nothing is converted on the way: what is not JSON is a mistake."""
+    """Return the hash of serialized parts. Values that are not JSON raise an error; nothing is converted."""
     return hashlib.sha256(canonical({"format": FORMAT, **parts}).encode()).hexdigest()
 
 
 def canonical(parts: Json) -> str:
-    """One text for one meaning: sorted keys, no spaces."""
+    """Return the canonical JSON text: sorted keys, no spaces."""
     return json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def query_tree(query: Query) -> Json:
-    """A query as JSON."""
+    """Return a query as JSON."""
     tree: dict[str, Json] = {
         "rows": relation_tree(query.rows),
         "keys": [_key(key) for key in query.keys],
@@ -49,7 +49,7 @@ def query_tree(query: Query) -> Json:
 
 
 def relation_tree(relation: Relation) -> Json:
-    """A relation as JSON: its node, then what it is made of."""
+    """Return a relation as JSON: the kind of its node, then its parts."""
     match relation:
         case Scan():
             return ["scan", _table(relation.table), relation.most, [*sorted(relation.unique)]]
@@ -78,7 +78,7 @@ def relation_tree(relation: Relation) -> Json:
 
 
 def expression_tree(expression: Expression) -> Json:
-    """An expression as JSON."""
+    """Return an expression as JSON."""
     match expression:
         case Field():
             return ["field", expression.at]
@@ -110,7 +110,7 @@ def _window(window: Window) -> Json:
 
 
 def _order(order: Order) -> Json:
-    return [expression_tree(order.by), order.falling]
+    return [expression_tree(order.by), order.descending]
 
 
 def _frame(frame: Frame | None) -> Json:
@@ -157,7 +157,7 @@ def _column(column: Column) -> Json:
 
 
 def _value(value: Value | None) -> Json:
-    """A value with its type in front, so that 1, true and '1' are three."""
+    """Return a value with its type, so that 1, true and '1' are different."""
     match value:
         case None:
             return None

@@ -1,4 +1,7 @@
-"""Expressions: a column, a constant, a call of a registered function. Immutable, typed, with properties derived on construction."""
+"""Expressions: columns, constants and calls of registered functions.
+
+They are immutable and typed. Their public properties are derived on construction.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ DEEPEST = 40
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column of the relation that the expression is computed over, by its position there."""
+    """A column, by its position in the relation that the expression is evaluated over."""
 
     at: int
     properties: ValueProperties = field(compare=False, repr=False)
@@ -31,7 +34,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant; None is NULL of its type."""
+    """A typed constant. None is NULL."""
 
     type: Type
     value: Value | None
@@ -51,7 +54,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of the registry applied to arguments of its types."""
+    """A registered function applied to arguments of matching types."""
 
     function: Function
     args: tuple[Expression, ...]
@@ -75,16 +78,19 @@ Expression: TypeAlias = Field | Literal | Call
 
 
 def call(name: str, *args: Expression) -> Expression:
-    """The function's call; brought back into range where magnitudes have grown too far for the doubles."""
-    made = Call(function(name), args)
-    magnitudes = made.properties.magnitudes
+    """Return a call of the named function.
+
+    If the magnitude of a real result could exceed the range of doubles, the result is clipped with `within`.
+    """
+    result = Call(function(name), args)
+    magnitudes = result.properties.magnitudes
     if magnitudes is not None and (magnitudes.large > FURTHEST or magnitudes.fine > FURTHEST):
-        return Call(function("within"), (made,))
-    return made
+        return Call(function("within"), (result,))
+    return result
 
 
 def fields_of(expression: Expression) -> Iterator[Field]:
-    """Every column that an expression reads."""
+    """Yield every column that an expression reads."""
     if isinstance(expression, Field):
         yield expression
     elif isinstance(expression, Call):
@@ -92,33 +98,33 @@ def fields_of(expression: Expression) -> Iterator[Field]:
             yield from fields_of(arg)
 
 
-def moved(expression: Expression, by: int) -> Expression:
-    """The same with every column `by` places further on, as the right side of a join sees it."""
+def shift_fields(expression: Expression, by: int) -> Expression:
+    """Return the expression with all column positions shifted, as needed on the right side of a join."""
     if isinstance(expression, Field):
         return Field(expression.at + by, expression.properties)
     if isinstance(expression, Call):
-        return Call(expression.function, tuple(moved(arg, by) for arg in expression.args))
+        return Call(expression.function, tuple(shift_fields(arg, by) for arg in expression.args))
     return expression
 
 
-def over(expression: Expression, columns: Sequence[Expression]) -> Expression:
-    """The same expression with each column replaced by what computes it one relation further down."""
+def substituted(expression: Expression, columns: Sequence[Expression]) -> Expression:
+    """Return the expression with each column replaced by the expression that computes it."""
     if isinstance(expression, Field):
         return columns[expression.at]
     if isinstance(expression, Call):
-        return Call(expression.function, tuple(over(arg, columns) for arg in expression.args))
+        return Call(expression.function, tuple(substituted(arg, columns) for arg in expression.args))
     return expression
 
 
 def conjuncts(condition: Expression) -> list[Expression]:
-    """The parts of a condition that must all hold."""
+    """Return the parts of a condition that are connected by AND."""
     if isinstance(condition, Call) and condition.function.name == "and":
         return [part for arg in condition.args for part in conjuncts(arg)]
     return [condition]
 
 
-def both(conditions: Sequence[Expression]) -> Expression | None:
-    """All of the conditions as one; None where there are none."""
+def conjunction(conditions: Sequence[Expression]) -> Expression | None:
+    """Return the conjunction of the conditions, or None for an empty list."""
     if not conditions:
         return None
     joined = conditions[0]
@@ -161,25 +167,28 @@ def _literal_properties(kind: Type, value: Value | None) -> ValueProperties:
     )
 
 
-def _call_properties(made: Function, args: tuple[Expression, ...]) -> ValueProperties:
+def _call_properties(record: Function, args: tuple[Expression, ...]) -> ValueProperties:
     properties = [arg.properties for arg in args]
-    result = made.signature.result([fact.type for fact in properties])
+    result = record.signature.result([each.type for each in properties])
     if result is None:
         raise NotAllowed(
-            f"{made.spelled[0]} does not accept arguments of these types.", next_step=f"Write {made.signature.says}."
+            f"{record.spelled[0]} does not accept arguments of these types.",
+            next_step=f"Write {record.signature.says}.",
         )
-    refusal = made.accepts(args) if made.accepts is not None else None
+    refusal = record.accepts(args) if record.accepts is not None else None
     if refusal is not None:
         raise NotAllowed(refusal, next_step="See the list of functions in the SQL reference.")
-    nullable = made.nulls is Nulls.MAYBE or (made.nulls is Nulls.IF_ANY and any(fact.nullable for fact in properties))
-    derived = made.properties(properties, result)
+    nullable = record.nulls is Nulls.MAYBE or (
+        record.nulls is Nulls.IF_ANY and any(each.nullable for each in properties)
+    )
+    derived = record.properties(properties, result)
     return replace(
-        derived, nullable=nullable if made.nulls is not Nulls.RULE else derived.nullable, origin=_origin(made, args)
+        derived, nullable=nullable if record.nulls is not Nulls.RULE else derived.nullable, origin=_origin(record, args)
     )
 
 
-def _origin(made: Function, args: tuple[Expression, ...]) -> Origin | None:
-    """The one public relation that all columns come from, if there is one."""
+def _origin(record: Function, args: tuple[Expression, ...]) -> Origin | None:
+    """Return the public relation that all columns come from, if there is exactly one."""
     reading = [arg for arg in args if next(fields_of(arg), None) is not None]
     origins = [arg.properties.origin for arg in reading if arg.properties.origin is not None]
     if (
@@ -189,4 +198,4 @@ def _origin(made: Function, args: tuple[Expression, ...]) -> Origin | None:
     ):
         return None
     parts = tuple(arg.properties.origin.expression if arg.properties.origin is not None else arg for arg in args)
-    return Origin(origins[0].relation, Call(made, parts), any(origin.outer for origin in origins))
+    return Origin(origins[0].relation, Call(record, parts), any(origin.outer for origin in origins))

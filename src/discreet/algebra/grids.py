@@ -1,4 +1,4 @@
-"""Numbers as whole steps of a public grid: what is summed, and what a person can move, are integers."""
+"""Public grids: values become integers (whole steps), so that sums and sensitivities are integers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from discreet.errors import NeedsBounds, NotAllowed, TooLarge
 
 _FINEST = 2**20
 _FURTHEST_END = Fraction(2) ** 60
-"""Bounds that are wider than this say nothing: a sum would be all noise."""
+"""Wider bounds are refused: a sum would be only noise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A grid: the size of one step, and the first and the last step that a value is clamped to."""
+    """A grid of step size `step`. Values are clamped to the steps `low` to `high`."""
 
     step: Fraction
     low: int
@@ -27,14 +27,15 @@ class Grid:
 
 
 def nearest(value: Fraction) -> int:
-    """floor(v + 1/2), the rounding of every engine."""
+    """Return floor(value + 1/2), the rounding that every engine uses."""
     return math.floor(value + Fraction(1, 2))
 
 
 def grid_for(properties: ValueProperties, stored: Fraction | None = None, *, name: str | None = None) -> Grid:
-    """The grid of a bounded value: the stored one of its column, whole numbers and days by ones, or a 2**-20th of the range.
+    """Return the grid of a bounded value.
 
-    `name` is how the query calls the value, for the refusal of one without bounds.
+    It is the `stored` grid of a column; otherwise steps of 1 for integers and dates, or of about a 2**20th of the range.
+    `name` is the column name in the query, for the error about missing bounds.
     """
     low, high = properties.low, properties.high
     if properties.type is Type.BOOLEAN:
@@ -42,7 +43,8 @@ def grid_for(properties: ValueProperties, stored: Fraction | None = None, *, nam
     if properties.type is Type.TIMESTAMP:
         raise NotAllowed(
             "SUM, AVG, MIN, MAX and quantiles of timestamps are not supported.",
-            next_step="Take it of CAST(t AS DATE), of EXTRACT(hour FROM t), or of DATE_DIFF('minute', TIMESTAMP '2024-01-01 00:00:00', t).",
+            next_step="Use CAST(t AS DATE), EXTRACT(hour FROM t), or "
+            "DATE_DIFF('minute', TIMESTAMP '2024-01-01 00:00:00', t).",
         )
     if properties.type is Type.TEXT or low is None or high is None or max(abs(low), abs(high)) > _FURTHEST_END:
         raise _unbounded(name)

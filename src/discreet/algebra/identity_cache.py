@@ -1,4 +1,4 @@
-"""What was worked out about queries, remembered while they are: to compare two by their meaning would take as long as to work it out again."""
+"""Cache results by object identity. Comparing two queries by value would take as long as computing the result again."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Generic, TypeVar
 
 from discreet.concurrency.lru_cache import LruCache
 
-Thing = TypeVar("Thing")
-Outcome = TypeVar("Outcome")
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
 _MOST = 512
-"""As many as texts whose meaning is remembered."""
+"""Same size as the cache of parsed queries."""
 
 
-class IdentityCache(Generic[Thing, Outcome]):
-    """A function of the last few objects that it was called with, each known by itself: none of them is ever changed."""
+class IdentityCache(Generic[Argument, Result]):
+    """A function that caches the results of its most recent arguments by identity. The arguments must be immutable."""
 
-    def __init__(self, work: Callable[[Thing], Outcome]) -> None:
+    def __init__(self, work: Callable[[Argument], Result]) -> None:
         self._work = work
-        self._known: LruCache[int, tuple[Thing, Outcome]] = LruCache(_MOST)
+        self._known: LruCache[int, tuple[Argument, Result]] = LruCache(_MOST)
 
-    def __call__(self, thing: Thing) -> Outcome:
-        known = self._known.get(id(thing))
-        if known is not None and known[0] is thing:
+    def __call__(self, argument: Argument) -> Result:
+        known = self._known.get(id(argument))
+        if known is not None and known[0] is argument:
             return known[1]
-        outcome = self._work(thing)
-        self._known.put(id(thing), (thing, outcome))
-        return outcome
+        result = self._work(argument)
+        self._known.put(id(argument), (argument, result))
+        return result

@@ -1,4 +1,4 @@
-"""A query: rows of people, the keys they are grouped by, what is measured of them, and how much of one person counts."""
+"""A private query: protected rows, group keys, measures and contribution bounds."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _QUANTILE_POINTS = 2**13
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A group key, and the values that all appear, None (NULL) among them or not; without values, groups are selected privately."""
+    """A group key. All `values` appear as groups (None is NULL); without values, groups are selected privately."""
 
     expression: Expression
     values: tuple[Value | None, ...] | None
 
 
 class MeasureKind(Enum):
-    """What the engine is asked for: exact integers for each group."""
+    """What the engine computes for each group: exact integers."""
 
     ROWS = "rows"
     PRESENT = "present"
@@ -44,7 +44,7 @@ class MeasureKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """The candidates of a quantile: grid steps divided by `factor`, from `first` to `last`."""
+    """Candidates of a quantile: grid steps divided by `factor`, from `first` to `last`."""
 
     factor: int
     first: int
@@ -53,10 +53,11 @@ class Bins:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One exact integer a group, or a histogram for a quantile.
+    """One exact integer per group, or a histogram for a quantile.
 
-    TOTAL sums whole steps of a value, less `centre`; SQUARES the squares of these, and PRODUCTS their products with those of `other`, each
-    divided by 2**`coarser` and rounded. QUANTILE counts rows at each candidate. DISTINCT counts combinations of `values` that have no NULL.
+    TOTAL sums the grid steps of a value minus its centre. SQUARES sums their squares, and PRODUCTS their products with
+    those of a second value, each divided by 2**`coarser` and rounded. QUANTILE counts rows at each candidate. DISTINCT
+    counts combinations of `values` without NULL.
     """
 
     kind: MeasureKind
@@ -74,7 +75,7 @@ class Measure:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The least and the most that one row can add."""
+        """Return the smallest and the largest contribution of one row."""
         if self.kind is MeasureKind.TOTAL:
             return self.steps[0].low - self.centres[0], self.steps[0].high - self.centres[0]
         if self.kind in (MeasureKind.SQUARES, MeasureKind.PRODUCTS):
@@ -89,34 +90,36 @@ class Measure:
         return steps.low - centre, steps.high - centre
 
     def coarsened(self, product: int) -> int:
-        """A square or product in the coarser unit: floor(p / 2**coarser + 1/2)."""
+        """Return floor(product / 2**coarser + 1/2)."""
         return (product + ((1 << self.coarser) >> 1)) >> self.coarser
 
     @property
     def largest(self) -> int:
-        """The most that one row can add, in absolute value."""
+        """Return the largest contribution of one row in absolute value, at least 1."""
         return max(1, *(abs(end) for end in self.ends))
 
     @property
     def bins(self) -> Bins:
-        """The candidates of a quantile: its mechanism's, whatever its epsilon."""
+        """Return the candidates of a quantile. They do not depend on epsilon."""
         mechanism = quantile_of(self, epsilon=Fraction(1))
         return Bins(int(mechanism.grid.step), mechanism.candidates[0], mechanism.candidates[-1])
 
     @property
     def is_distinct(self) -> bool:
-        """Whether people or values are told apart."""
+        """Whether the measure counts distinct people or values."""
         return self.kind in (MeasureKind.DISTINCT, MeasureKind.PEOPLE)
 
     @property
     def is_one_signed(self) -> bool:
-        """Whether no row of anybody can take anything away."""
+        """Whether no row can have a negative contribution."""
         return self.ends[0] >= 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContributionBounds:
-    """What of one person counts: at most `rows` rows; or, where groups are limited, `groups` groups of `rows_per_group` rows."""
+    """At most `rows` rows of one person count. If `groups` is set, they are in at most `groups` groups, with at most
+    `rows_per_group` rows in each.
+    """
 
     rows: int
     groups: int | None = None
@@ -124,13 +127,13 @@ class ContributionBounds:
 
     def __post_init__(self) -> None:
         if any(limit is not None and limit < 1 for limit in (self.rows, self.groups, self.rows_per_group)):
-            message = "a limit is at least 1"
+            message = "a contribution bound must be at least 1"
             raise ValueError(message)
 
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Only the keys of the best groups leave: `count` of them, by the largest `measure`, which is measured and never shown."""
+    """Select the `count` groups with the largest `measure`. Only their keys are released, never the measure."""
 
     measure: int
     count: int
@@ -138,9 +141,9 @@ class Choose:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """Rows, keys, measures, limits, and the sets of keys (by number) that are grouped by together.
+    """Rows, keys, measures, contribution bounds (`limits`) and grouping sets (numbers of keys).
 
-    With `choose` the groups compete, and only the winners leave.
+    With `choose`, only the keys of the winning groups are released.
     """
 
     rows: Relation
@@ -152,7 +155,7 @@ class Query:
 
     def __post_init__(self) -> None:
         if self.rows.is_public:
-            message = "a question is about people"
+            message = "a private query needs protected rows"
             raise ValueError(message)
         check_distinct(sum(measure.is_distinct for measure in self.measures))
         check_reads(
@@ -161,36 +164,38 @@ class Query:
 
     @property
     def needs_bounding(self) -> bool:
-        """Whether a person's rows must be cut at the release: the relation itself allows more than the limits, or groups are limited."""
+        """Whether the release must drop rows of a person: the relation allows more than the limits, or groups are limited."""
         return self.rows.shape.most_rows > self.limits.rows or self.limits.groups is not None
 
     @property
     def drops_undeclared(self) -> bool:
-        """Whether rows whose keys are not declared are dropped before anything else: always, unless the only groups are by all keys,
-        where they would be dropped with their groups.
+        """Whether rows with undeclared keys must be dropped first.
+
+        Not if all grouping sets use all keys: then these rows are dropped together with their groups.
         """
         return self.needs_bounding or any(len(keys) < len(self.keys) for keys in self.sets)
 
     def counts_all_people(self, measure: Measure) -> bool:
-        """Whether a measure is the number of all people and of nothing less: each has one row, none of which is filtered or cut; nor
-        dropped, as those with an undeclared key are, in the grand total of a ROLLUP too.
+        """Whether a measure counts all people: each has exactly one row, and no row is filtered, bounded or dropped.
+
+        With keys it does not, even in the grand total of a ROLLUP: rows with an undeclared key are dropped.
         """
         counts = measure.kind in (MeasureKind.ROWS, MeasureKind.PEOPLE) and measure.where is None
         return counts and self.rows.shape.each_once and not self.keys and not self.needs_bounding
 
     @property
     def is_public_size(self) -> bool:
-        """Whether nothing but the number of all people is asked, which is known without reading a row."""
+        """Whether the query only asks for the number of all people, which is public."""
         return bool(self.measures) and all(map(self.counts_all_people, self.measures))
 
     def groups_in(self, keys: tuple[int, ...]) -> int | None:
-        """How many groups appear, where that is public."""
+        """Return the number of groups of a grouping set, or None if it is not public."""
         lengths = [None if self.keys[index].values is None else len(self.keys[index].values or ()) for index in keys]
         return None if None in lengths else math.prod(length or 0 for length in lengths)
 
 
 def quantile_of(measure: Measure, *, epsilon: Fraction, **details: Any) -> Quantile:
-    """The mechanism for a measured histogram, in grid steps; a constant has one value, and candidates need two."""
+    """Return the mechanism of a quantile, in grid steps. A constant gets two candidates, because one is not enough."""
     (steps,) = measure.steps
     upper = max(steps.high, steps.low + 1)
     return Quantile(

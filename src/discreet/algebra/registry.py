@@ -1,7 +1,7 @@
-"""One registry of functions and operators: whatever is known of a function stands in its record, and nowhere else.
+"""The registry of SQL functions and operators. Everything about a function is in its record.
 
-The allow-list, the documentation of SQL, the grammar of the fuzzer and the statements of every engine are made from it. No field has a
-default, so that a record with a part missing fails at import; an engine that lacks a function says None.
+The allow-list, the SQL reference, the fuzzer's grammar and the SQL of every engine are generated from it. No field has a
+default: a record with a missing part fails at import. `None` marks a function that an engine does not support.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("duckdb",)
 Template: TypeAlias = str | Callable[[Sequence[str], Sequence["Expression"]], str]
-"""SQL with {0}, {1}, … for the arguments; or a function of their SQL and of themselves, for lists and constants."""
+"""SQL with {0}, {1}, … for the arguments; or a function of the arguments' SQL and of the arguments themselves."""
 
 
 class Nulls(Enum):
@@ -28,15 +28,16 @@ class Nulls(Enum):
     IF_ANY = "if any argument is"
     MAYBE = "where any argument is, or the result is undefined"
     NEVER = "never"
-    RULE = "as its properties say"
+    RULE = "as its properties state"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """The types that a function takes and gives.
+    """Argument and result types of a function.
 
-    `takes` are the types of its arguments, None for a type variable that is one type throughout; where `repeats` the last `repeats` of
-    them may come any number of times more, and `last` follows them all. `gives` None is the type variable's type, which is one of `among`.
+    `takes` lists the argument types; None is a type variable, the same type in all places. The last `repeats` arguments
+    may be repeated any number of times, and `last` follows them. If `gives` is None, the result has the type of
+    the type variable, which is one of `among`. `says` shows how the function is written.
     """
 
     says: str
@@ -47,7 +48,7 @@ class Signature:
     among: frozenset[Type] = frozenset(Type)
 
     def parameters(self, count: int) -> tuple[Type | None, ...] | None:
-        """The parameters for so many arguments; None where there cannot be so many."""
+        """Return the parameter types for `count` arguments, or None if the function does not take that many."""
         more = count - len(self.takes) - len(self.last)
         if more < 0 or (more and (not self.repeats or more % self.repeats)):
             return None
@@ -55,12 +56,12 @@ class Signature:
         return (*self.takes, *repeated, *self.last)
 
     def result(self, types: Sequence[Type]) -> Type | None:
-        """The type of a call; None where the arguments do not fit."""
-        wanted = self.parameters(len(types))
-        if wanted is None:
+        """Return the result type for arguments of these types, or None if they do not match."""
+        parameters = self.parameters(len(types))
+        if parameters is None:
             return None
-        variable = {given for given, want in zip(types, wanted, strict=True) if want is None}
-        fixed = all(want is None or given is want for given, want in zip(types, wanted, strict=True))
+        variable = {given for given, parameter in zip(types, parameters, strict=True) if parameter is None}
+        fixed = all(parameter is None or given is parameter for given, parameter in zip(types, parameters, strict=True))
         if not fixed or len(variable) > 1 or not variable <= self.among:
             return None
         return self.gives if self.gives is not None else next(iter(variable))
@@ -68,10 +69,11 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """The nanoseconds that one call takes at most, whatever the values: `fixed`, once for each round of arguments that repeat, and `letter` for
-    each letter that its texts can have; with `is_product`, for each letter of one text and each of the other.
+    """Upper bound on the time of one call, in nanoseconds, for all values.
 
-    Measured on the dearest values that are known, times four for slower machines: a test measures again.
+    `fixed` counts once per round of repeated arguments; `letter`, per possible character of the texts, or with
+    `is_product` per pair of characters of two texts. The numbers were measured on the slowest known values and
+    multiplied by four for slower machines. A test repeats the measurement.
     """
 
     fixed: float
@@ -81,11 +83,12 @@ class Effort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
-    """What is known of one function or operator.
+    """The record of one function or operator.
 
-    `spelled` is how SQL writes it. `properties` derives bounds, values, lengths and magnitudes of the result from those of the arguments.
-    `accepts` says why arguments are refused that have the right types (a pattern that is no constant), or None. Each template of `engines`
-    is total, gives NULL where the result is undefined, and canonical values from canonical values. `effort` is how long one call can take.
+    `spelled` lists its names in SQL. `properties` derives the properties of the result from those of the arguments.
+    `accepts` returns a refusal for arguments of the right types that are not allowed (a pattern that is not a constant),
+    or None. Each template in `engines` is total: it returns NULL where the result is undefined, and canonical values
+    for canonical values. `effort` bounds the time of one call; `says` describes the result for the reference.
     """
 
     name: str
@@ -124,7 +127,7 @@ _REGISTRY: dict[str, Function] = {}
 
 
 def register(*records: Function) -> None:
-    """Add records; a name stands once."""
+    """Add records to the registry. Names must be unique."""
     for record in records:
         if record.name in _REGISTRY:
             message = f"{record.name} is registered twice"
@@ -133,15 +136,15 @@ def register(*records: Function) -> None:
 
 
 def function(name: str) -> Function:
-    """The record of a name."""
+    """Return the record of a function by its internal name."""
     return _REGISTRY[name]
 
 
 def all_functions() -> Iterator[Function]:
-    """All records, by name."""
+    """Iterate over all records in order of their names."""
     return iter(sorted(_REGISTRY.values(), key=lambda record: record.name))
 
 
 def spelled(word: str) -> list[Function]:
-    """The records that SQL writes like this, in order of registration: the first whose types fit is meant."""
+    """Return the records with this SQL spelling, in order of registration. The first whose types match is used."""
     return [record for record in _REGISTRY.values() if word in record.spelled]

@@ -1,4 +1,4 @@
-"""What constructors check and derive of the relations that they are given."""
+"""Checks and derivations that the constructors of relations share."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 def check_reads(rows: Relation, *expressions: Expression) -> None:
-    """Expressions read columns that are there, as they are there."""
+    """Check that expressions read existing columns, with the properties that these have."""
     for expression in expressions:
         for part in fields_of(expression):
             if part.at >= len(rows.columns) or part.properties != rows.columns[part.at].properties:
-                raise out_of_place()
+                raise misplaced_expression()
 
 
-def out_of_place() -> ValueError:
-    """A mistake of the reader, not of a query."""
-    return ValueError("an expression does not belong to the relation that it is put on")
+def misplaced_expression() -> ValueError:
+    """Return the error for an internal mistake; no query text can cause it."""
+    return ValueError("an expression does not belong to the relation that it is evaluated over")
 
 
 def check_keys(left: Relation, right: Relation, keys: Sequence[tuple[Expression, Expression]]) -> None:
-    """Each pair is of the left alone and of the right alone, and of one type."""
+    """Check that each pair reads the left and the right side respectively, with equal types."""
     for ours, theirs in keys:
         check_reads(left, ours)
         check_reads(right, theirs)
@@ -41,7 +41,7 @@ def check_keys(left: Relation, right: Relation, keys: Sequence[tuple[Expression,
 
 
 def check_same_people(*relations: Relation) -> None:
-    """Owners are compared only where equal ones are one person: the numbers of rows of a table mean nothing elsewhere."""
+    """Check that equal ids mean the same person. Row numbers of one table mean nothing in another table."""
     if len({relation.shape.row_people for relation in relations if relation.shape.person is not None}) > 1:
         raise JoinsPeople(
             "These tables cannot be matched by person: in one of them, each row is a person without an id.",
@@ -50,9 +50,10 @@ def check_same_people(*relations: Relation) -> None:
 
 
 def joined_columns(relation: Relation, *, outer: bool, meets_people: bool, meets_one: bool) -> tuple[Column, ...]:
-    """The columns of one side of a join: NULL where the side is missing, public if they are, and numbering rows no longer.
+    """Return the columns of one side of a join: nullable if the side can be missing, and no longer unique per person.
 
-    A side whose rows meet one row at most keeps its properties, so that columns can be joined to it while expressions over it are read.
+    If each row of a side meets at most one row, its columns keep their properties. The SQL reader relies on this: it
+    joins further columns to a relation while it reads expressions over it.
     """
     columns = []
     for at, column in enumerate(relation.columns):
@@ -74,12 +75,12 @@ def joined_columns(relation: Relation, *, outer: bool, meets_people: bool, meets
 
 
 def is_unique(relation: Relation, key: Expression) -> bool:
-    """Whether a key is a column whose repeats within a person's rows are numbered in the snapshot."""
+    """Whether a key is a column whose repeated values within a person's rows are numbered in the snapshot."""
     return isinstance(key, Field) and relation.columns[key.at].unique
 
 
 def row_number_bound(condition: Expression) -> int | None:
-    """The n of a condition `number = n`, `number <= n` or `number < n` on a column that numbers a person's rows."""
+    """Return the row bound that `number = n`, `number <= n` or `number < n` implies, for a column unique per person."""
     if not isinstance(condition, Call) or condition.function.name not in ("eq", "le", "lt", "ge", "gt"):
         return None
     name, (left, right) = condition.function.name, condition.args

@@ -1,4 +1,4 @@
-"""What is derived of a relation: its columns, whose its rows are, and how many there can be. Absurd sizes are refused here."""
+"""Derived properties of a relation: columns, person, and maximum sizes. Too large relations are refused here."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from discreet.catalog.timestamps import place_of
 from discreet.errors import TooLarge
 
 MOST_ROWS = 10**6
-"""The most rows of one person in any relation."""
+"""Maximum number of rows of one person in any relation."""
 MOST_FAN_OUT = 1_000
-"""The most public rows that one row may meet, all joins and subqueries together: it must not be heard in the time."""
+"""Maximum number of public rows that one row may match, over all joins and subqueries. More would show in the timing."""
 MOST_COPIES = 10_000
-"""The most rows that one row may meet or become, public ones and the same person's: by joins, UNION ALL and subqueries together."""
+"""Maximum number of rows, public or of the same person, that one row may match or become."""
 MOST_PUBLIC_ROWS = 10**7
 MOST_NODES = 200
 DEEPEST = 60
@@ -26,7 +26,11 @@ DEEPEST = 60
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a relation. `step` is the grid whose stored steps come along; `unique` that a stored number of its repeats does."""
+    """A column of a relation.
+
+    `step` is the grid of a column whose grid steps are stored in the snapshot. `unique` means that the snapshot numbers
+    the repeated values within a person's rows.
+    """
 
     properties: ValueProperties
     step: Fraction | None = None
@@ -35,11 +39,16 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What is derived of a relation: its columns, whose its rows are, what tells them apart, and how many there can be.
+    """Derived properties of a relation.
 
-    `person` is what is known of the owner, None for public relations; `row_people` the table whose rows are the people, empty where they have ids. `most_rows` is the most that one person can have, 0 for public
-    relations; `fan_out` the most public rows that one row has met, and `copies` the most rows of any kind that it has met or become. `size` is the most rows of a public relation. `each_once` says that
-    every person has exactly one row.
+    `person`: properties of the person's id; None for public relations.
+    `row_people`: the table whose rows are the people; empty if people have ids.
+    `ids`: types of the hidden columns that, with the person, identify a row.
+    `most_rows`: maximum number of rows of one person; 0 for public relations.
+    `fan_out`: maximum number of public rows that one row has matched.
+    `copies`: maximum number of rows of any kind that one row has matched or become.
+    `size`: maximum number of rows of a public relation.
+    `each_once`: every person has exactly one row.
     """
 
     columns: tuple[Column, ...]
@@ -52,12 +61,12 @@ class Shape:
     each_once: bool = False
     row_people: str = ""
     nodes: int = 1
-    """How many relations it is made of, one that is read twice counted twice."""
+    """Number of relations in the tree; a shared part counts each time."""
     depth: int = 1
 
     def __post_init__(self) -> None:
         if self.person is not None and self.most_rows < 1:
-            message = "something bounds the rows of every person"
+            message = "a protected relation needs a bound on the rows of one person"
             raise ValueError(message)
         if self.nodes > MOST_NODES or self.depth > DEEPEST:
             raise TooLarge(
@@ -82,7 +91,7 @@ class Shape:
 
 
 def hull(several: Sequence[ValueProperties]) -> ValueProperties:
-    """What holds for all of them."""
+    """Return properties that hold for each of several values, as in a UNION."""
     bounded = [
         properties for properties in several if properties.values != (None,)
     ]  # a written NULL bounds nothing, and needs no bound
@@ -112,7 +121,7 @@ def hull(several: Sequence[ValueProperties]) -> ValueProperties:
 
 
 def declared_column(column: Declared, table: Table, *, unique: bool) -> Column:
-    """A column of the snapshot. The person's own column is never NULL, because a row of nobody is dropped."""
+    """Return the column of a scan. The person's id is never NULL: the snapshot drops rows without a person."""
     low = high = None
     if isinstance(column.lower, Fraction) and isinstance(column.upper, Fraction):
         low, high = column.lower, column.upper

@@ -1,10 +1,12 @@
-"""Relations: trees whose constructors cannot build anything that mixes two people.
+"""Relations: trees whose constructors cannot build anything that combines rows of two people.
 
-Each row of a protected relation has one owner, who travels along unseen, and hidden `ids` that with the owner tell rows apart. Whether a
-row exists and what is in it depends on the owner's own rows and on public tables only: scans give rows to their owners, joins and marks of
-two protected relations equate the owners, groups and windows are of one owner, and that is not for a caller to choose.
+Each row of a protected relation belongs to one person, whose id is a hidden column. Hidden `ids` identify the rows of
+a person. Whether a row exists, and its contents, depend only on that person's rows and on public tables: joins and
+marks of two protected relations always compare the person, and groups and windows are always per person. A caller
+cannot switch this off.
 
-What is derived here about sizes (`most_rows`) is enforced by the statement itself: a stored rank, a number within a public key, a GROUP BY.
+The size bounds derived here (`most_rows`) are enforced by the SQL itself: by a stored rank, by a row number within a
+public key, or by GROUP BY.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from discreet.algebra.relation_checks import (
     check_same_people,
     is_unique,
     joined_columns,
-    out_of_place,
+    misplaced_expression,
     row_number_bound,
 )
 from discreet.algebra.relation_shape import Column, Shape, declared_column, hull
@@ -44,7 +46,7 @@ class _Relation:
         return self.shape.person is None
 
     def field(self, at: int) -> Field:
-        """The column at a position, as an expression over this relation."""
+        """Return the column at a position as an expression over this relation."""
         return Field(at, self.shape.columns[at].properties)
 
     def _set(self, shape: Shape, *parts: Relation) -> None:
@@ -57,16 +59,20 @@ class _Relation:
 
 @dataclass(frozen=True, slots=True)
 class Scan(_Relation):
-    """The rows of a table: of the snapshot, where a person's rows are ranked and at most `most` are read; or of a public table of `size` rows."""
+    """The rows of a table.
+
+    A protected table is read from the snapshot, at most `most` rows per person by their stored rank. A public table
+    has `size` rows.
+    """
 
     table: Table
     person: ValueProperties | None = field(compare=False)
     most: int | None
     unique: frozenset[str]
-    """Columns that other tables refer to: a stored number tells a person's rows with one value apart."""
+    """Columns that other tables refer to. The snapshot numbers a person's rows with the same value."""
     size: int = field(compare=False)
     each_once: bool = False
-    """Whether everybody has exactly one row, and how many they are is public."""
+    """Whether each person has exactly one row and the number of people is public."""
 
     def __post_init__(self) -> None:
         declared = self.table.columns.values()
@@ -82,7 +88,7 @@ class Scan(_Relation):
 
 @dataclass(frozen=True, slots=True)
 class Filter(_Relation):
-    """The rows for which a condition is true."""
+    """The rows that fulfil a condition."""
 
     rows: Relation
     condition: Expression
@@ -99,7 +105,7 @@ class Filter(_Relation):
 
 @dataclass(frozen=True, slots=True)
 class Project(_Relation):
-    """New columns from those of each row."""
+    """Columns computed from each row."""
 
     rows: Relation
     expressions: tuple[Expression, ...]
@@ -113,7 +119,7 @@ class Project(_Relation):
 
 
 class JoinKind(Enum):
-    """How two relations are joined."""
+    """Kinds of joins."""
 
     INNER = "inner"
     LEFT = "left"
@@ -122,12 +128,12 @@ class JoinKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Join(_Relation):
-    """Pairs of rows, the columns of the left before those of the right.
+    """A join. Columns of the left side come before those of the right.
 
-    Two protected relations are joined within the same owner, whatever else is asked; the last id of a full join says which side is there (1 both,
-    2 the left, 3 the right), because ids of a side may be NULL themselves. `keys` are pairs of expressions, of the left alone and
-    of the right alone, that must be equal; `on` is a further condition over both. Of a public side at most `fan_out` rows are met: its rows
-    are numbered within its key columns, and the statement compares the number.
+    Two protected relations are always joined on the person too. `keys` are pairs of expressions, one of each side, that
+    must be equal; `on` is a further condition over both sides. A row matches at most `fan_out` rows of a public side:
+    these are numbered within the key columns, and the SQL compares the number. The last id of a full join tells which
+    sides exist (1 both, 2 left, 3 right), because the ids of a side may be NULL themselves.
     """
 
     left: Relation
@@ -149,7 +155,7 @@ class Join(_Relation):
             *joined_columns(self.right, outer=right_outer, meets_people=a.person is not None, meets_one=meets_one_left),
         )
         if self.on is not None and any(column.at >= len(columns) for column in fields_of(self.on)):
-            raise out_of_place()
+            raise misplaced_expression()
         if a.person is not None and b.person is not None:
             shape = self._of_people(a, b, columns)
         elif a.person is None and b.person is None:
@@ -160,7 +166,7 @@ class Join(_Relation):
 
     def _of_people(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
         check_same_people(self.left, self.right)
-        # A row that meets none stays in an outer join.
+        # An outer join keeps a row without a match.
         ours, theirs = a.most_rows, b.most_rows
         most, met_by_left, met_by_right = ours * theirs, theirs, ours
         if self.is_unique_right or (
@@ -181,7 +187,7 @@ class Join(_Relation):
 
     @property
     def is_unique_right(self) -> bool:
-        """Whether a key of the right side stands once in a person's rows, so that a row meets at most one."""
+        """Whether a key of the right side is unique within a person's rows, so that a row matches at most one."""
         return self.how is not JoinKind.FULL and any(is_unique(self.right, key) for _, key in self.keys)
 
     @property
@@ -207,7 +213,7 @@ class Join(_Relation):
                 next_step="Use a LEFT JOIN that starts from the protected table.",
             )
         if any(not isinstance(key[0 if a.person is None else 1], Field) for key in self.keys):
-            raise out_of_place()
+            raise misplaced_expression()
         owned = a if a.person is not None else b
         return Shape(
             columns=columns, person=owned.person, ids=(*a.ids, *b.ids), most_rows=owned.most_rows * self.fan_out, fan_out=owned.fan_out * self.fan_out, copies=owned.copies * self.fan_out,
@@ -217,9 +223,9 @@ class Join(_Relation):
 
 @dataclass(frozen=True, slots=True)
 class Mark(_Relation):
-    """The same rows with one column more, the last: whether another relation has a row, of the same owner, that fits.
+    """The same rows with one more column at the end: whether another relation has a matching row of the same person.
 
-    It is true or false, never NULL: NOT IN is NOT EXISTS. `keys` and `on` are as in a join.
+    The column is true or false, never NULL. `keys` and `on` are as in a join.
     """
 
     rows: Relation
@@ -232,7 +238,7 @@ class Mark(_Relation):
         a, b = self.rows.shape, self.others.shape
         check_keys(self.rows, self.others, self.keys)
         if self.on is not None and any(column.at >= len(a.columns) + len(b.columns) for column in fields_of(self.on)):
-            raise out_of_place()
+            raise misplaced_expression()
         if b.person is not None:
             if a.person is None:
                 raise NotAllowed(
@@ -241,13 +247,13 @@ class Mark(_Relation):
                 )
             check_same_people(self.rows, self.others)
         elif any(not isinstance(key, Field) for _, key in self.keys):
-            raise out_of_place()
+            raise misplaced_expression()
         mark = Column(ValueProperties(type=Type.BOOLEAN, nullable=False))
         fan_out, tried = 1, 1
         if a.person is not None and b.person is None:
             fan_out = tried = self.fan_out
         elif a.person is not None and self.on is not None:
-            # A condition is tried on every pair of rows of the same person and keys.
+            # The condition is evaluated for every pair of rows with equal person and keys.
             tried = b.most_rows
         columns = (*a.columns, mark)
         copies = max(a.copies * tried, b.copies)
@@ -258,9 +264,9 @@ class Mark(_Relation):
 
 @dataclass(frozen=True, slots=True)
 class PerPerson(_Relation):
-    """One row for each owner and each combination of keys: the owner first, then the keys, then the aggregates.
+    """GROUP BY person and keys. Columns are the person, the keys, then the aggregates.
 
-    Over a public relation there is no owner, and none among the columns.
+    Over a public relation there is no person column.
     """
 
     rows: Relation
@@ -291,7 +297,7 @@ class PerPerson(_Relation):
 
 @dataclass(frozen=True, slots=True)
 class Windowed(_Relation):
-    """The same rows with one column more for each window; windows are of one owner's rows, always."""
+    """The same rows with one more column for each window function. Windows never span two people."""
 
     rows: Relation
     windows: tuple[Window, ...]
@@ -306,7 +312,7 @@ class Windowed(_Relation):
 
 @dataclass(frozen=True, slots=True)
 class UnionAll(_Relation):
-    """All rows of all parts."""
+    """UNION ALL."""
 
     parts: tuple[Relation, ...]
 
@@ -340,10 +346,12 @@ class UnionAll(_Relation):
 
 
 def _is_grouped_by(relation: Relation, keys: Sequence[Expression]) -> bool:
-    """Whether a relation has one row for each person and each combination of these keys, because it was grouped by no others."""
-    places = {key.at for key in keys if isinstance(key, Field)}
+    """Whether a relation was grouped by a subset of these keys, so that they identify a row of a person."""
+    positions = {key.at for key in keys if isinstance(key, Field)}
     return (
-        isinstance(relation, PerPerson) and not relation.is_public and places >= set(range(1, 1 + len(relation.keys)))
+        isinstance(relation, PerPerson)
+        and not relation.is_public
+        and positions >= set(range(1, 1 + len(relation.keys)))
     )
 
 

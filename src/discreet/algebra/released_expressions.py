@@ -1,6 +1,6 @@
-"""What is computed after the noise: expressions over noisy numbers, and tables made of released tables.
+"""Postprocessing as data: expressions over noisy results, and tables computed from released tables.
 
-Nothing here sees data: a `Release` names a query, everything above it is arithmetic on what left.
+Nothing here accesses data: a `Release` names a query, and all else is arithmetic on its noisy result.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from typing import TypeAlias
 
 from discreet.algebra.value_properties import Value
 
-# Numbers of one released group
+# Values of one released group
 
 
 @dataclass(frozen=True, slots=True)
 class KeyOf:
-    """The value of a key of the query."""
+    """The value of a group key."""
 
     key: int
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """1 where a key is rolled up, else 0."""
+    """GROUPING(key): 1 if the key is rolled up, else 0."""
 
     key: int
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number read off noisy measures.
+    """A number computed from noisy measures.
 
-    `kind` is measure, average, var_samp, var_pop, std_samp, std_pop, quantile, covar_samp, covar_pop, corr, slope or intercept; `measures` are
-    the numbers of what it is read from, in the order that `postprocessing/estimates.py` says.
+    `kind` is the name of an estimate in `postprocessing/estimates.py`, and `measures` are the numbers of the measures
+    that it needs, in the order given there.
     """
 
     kind: str
@@ -42,7 +42,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The number of people, exact and free, where it is public."""
+    """The exact number of people, if it is public."""
 
     query: int = 0
 
@@ -52,7 +52,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class ColumnOf:
-    """A column of the table below, by position."""
+    """A column of the input table, by position."""
 
     at: int
 
@@ -66,7 +66,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An operator or function of `postprocessing/operators.py`, by name: + - * / neg = <> < <= > >= and or not case round coalesce …"""
+    """An operator or function of `postprocessing/operators.py`, by name."""
 
     op: str
     args: tuple[After, ...]
@@ -74,7 +74,7 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """A window over released rows: sum, avg, min, max, count, row_number, rank, dense_rank; running where there is an order."""
+    """A window function over released rows, by name. An aggregate with an order is a running aggregate."""
 
     op: str
     args: tuple[After, ...]
@@ -86,7 +86,7 @@ After: TypeAlias = KeyOf | Grouping | Estimate | Known | ColumnOf | Constant | A
 
 
 def parts_of(after: After) -> Iterator[After]:
-    """An expression and all within it."""
+    """Yield an expression and all its parts."""
     yield after
     if isinstance(after, Apply | Over):
         for arg in after.args:
@@ -101,7 +101,7 @@ def parts_of(after: After) -> Iterator[After]:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One row for each group of a query (by its number in the plan); columns are expressions over keys and noisy measures."""
+    """One row per group of a query (by its number in the plan). Columns are expressions over keys and noisy measures."""
 
     query: int
     columns: tuple[tuple[str, After], ...]
@@ -110,7 +110,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Columns computed from each row of a table, after `where`."""
+    """Columns computed from each row of a table that fulfils `where`."""
 
     table: View
     columns: tuple[tuple[str, After], ...]
@@ -119,7 +119,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Rows of a table put together: sum, avg, min, max, count of columns, by keys. Columns are keys, then folds."""
+    """Aggregates (sum, avg, min, max, count) of a table, grouped by keys. Columns are the keys, then the aggregates."""
 
     table: View
     keys: tuple[tuple[str, After], ...]
@@ -128,7 +128,7 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Every row of one table beside every row of the other, the columns of the left first."""
+    """The cross product of two tables."""
 
     left: View
     right: View
@@ -136,14 +136,14 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Stacked:
-    """The rows of several tables, below each other, under the names of the first."""
+    """UNION ALL of several tables, with the column names of the first."""
 
     tables: tuple[View, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """Rows in an order, the first `limit` of them."""
+    """The first `limit` rows of a table in an order."""
 
     table: View
     order: tuple[tuple[After, bool], ...]
@@ -154,7 +154,7 @@ View: TypeAlias = Release | Select | Folded | Pairs | Stacked | Sorted
 
 
 def tables_in(view: View) -> Iterator[View]:
-    """A table and all tables that it is computed from."""
+    """Yield a table and all tables that it is computed from."""
     yield view
     match view:
         case Pairs():

@@ -1,4 +1,4 @@
-"""A table of the catalog as a relation: whose rows they are, how many a person has, and which columns tell them apart."""
+"""Turn a table of the catalog into a relation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from discreet.core.loss import Neighbours
 
 
 def scan(table: Table, catalog: Catalog, *, size: int = 0) -> Scan:
-    """A table of the catalog, with as many rows of a person as its snapshot keeps. `size` is of a public one."""
+    """Return a scan of a table, with as many rows per person as its snapshot keeps. `size` is the size of a public table."""
     if table.unit is None:
         return Scan(table, None, None, frozenset(), size)
     person = _owner(table, table.unit, catalog)
@@ -20,7 +20,7 @@ def scan(table: Table, catalog: Catalog, *, size: int = 0) -> Scan:
 
 
 def _owner(table: Table, unit: PrivacyUnit, catalog: Catalog) -> ValueProperties:
-    """What is known of whom rows belong to: a number that nobody sees where each row is a person, else what the catalog declares of the ids."""
+    """Return the properties of the person's id: a hidden row number if each row is a person, else the declared id column."""
     if unit.is_row:
         return ValueProperties(type=Type.INTEGER, nullable=False, person=True)
     last = catalog.tables[unit.path[-1].table] if unit.path else table

@@ -1,4 +1,4 @@
-"""What is public about the values of a column or an expression; derived from the catalog, never read from rows."""
+"""Public properties of the values of a column or expression. They are derived from the catalog, never from rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Value: TypeAlias = int | float | str | bool | date
 Bounds: TypeAlias = tuple[Fraction | None, Fraction | None]
 UNBOUNDED: Bounds = (None, None)
 MOST_VALUES = 10_000
-"""What is derived is listed up to so many values; beyond, groups are selected privately. Declared values are always listed."""
+"""Derived values are listed up to this number; beyond it, groups are selected privately. Declared values are always listed."""
 LONGEST_TEXT = 4_096
 LARGEST_INTEGER = 2**63 - 1
 _WIDEST_END = Fraction(2) ** 1000
@@ -28,24 +28,24 @@ _END_BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Magnitudes:
-    """Where the magnitudes of a real lie: 0, or from 2**-fine to 2**large. Kept so that arithmetic never leaves the doubles."""
+    """Range of the magnitude of a real: 0, or from 2**-fine to 2**large. It ensures that arithmetic never overflows a double."""
 
     large: int
     fine: int
 
 
 AS_READ = Magnitudes(100, 100)
-"""Reals of a snapshot: larger ones are NULL, smaller ones 0."""
+"""Reals of a snapshot: larger magnitudes are stored as NULL, smaller ones as 0."""
 WHOLE = Magnitudes(63, 0)
 FURTHEST = 500
-"""Beyond this an expression is brought back to `AS_READ`."""
+"""An expression with a larger exponent is clipped back to `AS_READ`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A column that is computed from one public relation alone: `expression` over `relation`.
+    """The public source of a value: `expression` over the columns of one public `relation`.
 
-    `outer` says that an outer join may put NULLs in place of the relation's row.
+    `outer` means that an outer join may replace the relation's row by NULLs.
     """
 
     relation: Relation
@@ -55,11 +55,11 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueProperties:
-    """Public properties about values. NULL is outside of every fact but `nullable` and `values`.
+    """Type, bounds, possible values and nullability of a value. Only `nullable` and `values` speak about NULL.
 
-    `low` and `high` are numbers, or for dates and timestamps what `moments.place_of` makes of them. `values` lists every value that may be a group, None
-    among them where NULL is a group like others. `person` says that the value is NULL or the owner of the row; `numbering` that no two
-    rows of a person share it.
+    `low` and `high` are numbers; for dates and timestamps, those of `timestamps.place_of`. `values` lists every
+    value that may form a group, including None if NULL forms one. `person` means that the value is NULL or the id of
+    the row's person; `unique_per_person`, that no two rows of one person share the value.
     """
 
     type: Type
@@ -75,10 +75,10 @@ class ValueProperties:
 
     def __post_init__(self) -> None:
         if self.type is Type.TEXT and self.longest is None:
-            message = "a text needs a longest length"
+            message = "a text needs `longest`"
             raise ValueError(message)
         if self.type is Type.REAL and self.magnitudes is None:
-            message = "a real needs a reach"
+            message = "a real needs `magnitudes`"
             raise ValueError(message)
 
     @property
@@ -87,7 +87,7 @@ class ValueProperties:
 
 
 def round_outwards(bounds: Bounds) -> Bounds:
-    """Ends rounded away from each other to 64 bits, and dropped where they are absurd: nested products stay small."""
+    """Return the bounds rounded outward to 64 bits, so that nested products stay small. A bound beyond 2**1000 is dropped."""
     low, high = bounds
     return (None if low is None else _rounded(low, math.floor)), (None if high is None else _rounded(high, math.ceil))
 
@@ -103,7 +103,7 @@ def _rounded(end: Fraction, towards: type | object) -> Fraction | None:
 
 
 def every_value(properties: ValueProperties) -> tuple[Value | None, ...] | None:
-    """Every value that may be a group, where that is public and short enough to list; None elsewhere."""
+    """Return every value that may form a group, or None if the list is not public or too long."""
     if properties.values is not None:
         return properties.values
     if properties.type is Type.BOOLEAN:

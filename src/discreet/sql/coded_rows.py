@@ -25,7 +25,7 @@ from discreet.sql.reader.public_lookup import PublicLookup
 from discreet.sql.reader.queries import read_rows_query
 from discreet.sql.reader.query_text import Parameters
 from discreet.sql.reader.reader_model import Rows
-from discreet.sql.releases.group_keys import values_of
+from discreet.sql.releases.group_keys import public_values
 
 MOST_VALUES = 256
 """Of a column whose values stand for themselves, unless they are declared one by one: a byte each."""
@@ -62,7 +62,7 @@ class CodedSource:
         return replace(self, query=query, columns=tuple(self.columns[at] for at in places))
 
 
-Found: TypeAlias = Mapping[str, tuple[Value | None, ...] | None]
+FoundValues: TypeAlias = Mapping[str, tuple[Value | None, ...] | None]
 """The values of columns that nobody declared, as an answer has them; None where they are still to be found, and two of the column's type stand for
 them: enough to refuse what is wrong with all the rest."""
 _STAND_INS: Mapping[Type, tuple[Value, ...]] = {
@@ -81,7 +81,7 @@ def plan_rows(
     lookup: PublicLookup,
     *,
     bins: Mapping[str, int] | None = None,
-    found: Found | None = None,
+    found: FoundValues | None = None,
     required: str | None = None,
     parameters: Parameters = (),
     today: date | None = None,
@@ -110,7 +110,9 @@ def plan_rows(
     return CodedSource(query, tuple(column for column, _ in parts), notes)
 
 
-def _parts_of(rows: Rows, lookup: PublicLookup, bins: Mapping[str, int], found: Found) -> list[tuple[CodedColumn, Key]]:
+def _parts_of(
+    rows: Rows, lookup: PublicLookup, bins: Mapping[str, int], found: FoundValues
+) -> list[tuple[CodedColumn, Key]]:
     """What codes mean, and their key, for each column that does not name the person."""
     wanted = {name: at for at, name in enumerate(rows.names) if not _is_person(rows, at)}
     asked = _read_bins(bins, wanted)
@@ -203,7 +205,7 @@ def _read_bins(bins: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, 
 def _coded(name: str, rows: Rows, at: int, lookup: PublicLookup, bins: int | None) -> tuple[CodedColumn, Key] | None:
     """A column's codes and its key; None where it has no public domain."""
     field = rows.relation.field(at)
-    kind, known = field.properties.type, values_of(field, lookup)
+    kind, known = field.properties.type, public_values(field, lookup)
     is_declared = field.properties.values is not None
     if known is not None and bins is None and (len(known) <= MOST_VALUES or (is_declared and kind not in _NUMBERS)):
         return CodedColumn(name, known, is_ordered=kind in _NUMBERS), Key(field, known)

@@ -4,7 +4,7 @@ from discreet.algebra.query import Measure, MeasureKind
 from discreet.sql.expressions import subqueries
 from discreet.sql.reader.scope import Scope
 from discreet.sql.relations import join_conditions, join_kinds, joins, row_selects
-from discreet.sql.releases.measures import Measuring
+from discreet.sql.releases.measures import MeasureCollector
 from tests.reference.mutants.noticing import Mutants, answers_as_duckdb, reads_as_duckdb
 
 MUTANTS = Mutants()
@@ -58,12 +58,12 @@ def conditions_over_both_sides_that_are_dropped(patch):
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT p.person, (SELECT COUNT(*) FROM visits v WHERE v.person = p.person AND p.height > 0.5) AS n FROM people p"))  # fmt: skip
 def conditions_about_the_row_outside_that_are_dropped(patch):
-    patch.setattr(subqueries, "_outside", lambda parts: [])
+    patch.setattr(subqueries, "_outer_conditions", lambda parts: [])
 
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT p.person, (SELECT COUNT(*) FROM visits v WHERE v.person = p.person) AS n FROM people p"))  # fmt: skip
 def a_count_of_nothing_that_is_null(patch):
-    patch.setattr(subqueries, "_of_nothing", lambda value, fold: value)
+    patch.setattr(subqueries, "_zero_if_missing", lambda value, fold: value)
 
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT v.person, w.floor FROM visits v JOIN wards w ON v.ward = w.ward"))
@@ -88,4 +88,4 @@ def public_rows_of_which_only_the_first_is_looked_at(patch):
 
 @MUTANTS.caught_by(answers_as_duckdb("SELECT AVG(cost) AS a FROM visits"))
 def averages_over_all_rows(patch):
-    patch.setattr(Measuring, "_present", lambda self, value, where: Measure(kind=MeasureKind.ROWS, where=where))
+    patch.setattr(MeasureCollector, "_present", lambda self, value, where: Measure(kind=MeasureKind.ROWS, where=where))

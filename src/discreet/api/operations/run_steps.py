@@ -17,7 +17,7 @@ from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.pipeline.pipeline import SqlRelease
 from discreet.results.ledger_views import holder
 from discreet.sql import Table
-from discreet.sql.coded_rows import Found, plan_rows
+from discreet.sql.coded_rows import FoundValues, plan_rows
 from discreet.sql.reader.query_text import Parameters, wording
 
 Made = TypeVar("Made", bound=RunRelease)
@@ -37,7 +37,7 @@ def run_basis(
     bins: Mapping[str, int] | None = None,
     parameters: Parameters = (),
     name: str | None = None,
-    found: Found | None = None,
+    found: FoundValues | None = None,
     required: str | None = None,
 ) -> Basis:
     """What a run begins with, or a refusal by name: everything that can be known of it before it is charged.

@@ -18,7 +18,7 @@ from discreet.measurement.runs import TableRun
 from discreet.pipeline.pipeline import SqlRelease
 from discreet.planning.effort import declared_rows
 from discreet.results.answer import Answer
-from discreet.sql.coded_rows import Found, values_query
+from discreet.sql.coded_rows import FoundValues, values_query
 from discreet.synthetic.quality.predicted_error import Predicted, predicted
 from discreet.synthetic.synthesis_run import method_named, synthesis, tables_of
 from discreet.synthetic.synthetic_release import SyntheticRelease
@@ -69,7 +69,7 @@ def plan(request: SynthesizeRequest, context: Context) -> SynthesisPlan:
     )
 
 
-def synthesis_run(request: SynthesizeRequest, context: Context, found: Found) -> TableRun:
+def synthesis_run(request: SynthesizeRequest, context: Context, found: FoundValues) -> TableRun:
     """The run, or a refusal by name: everything that can be known before it is charged."""
     budget = run_budget(request, context)
     basis = run_basis(

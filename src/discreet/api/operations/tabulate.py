@@ -14,7 +14,7 @@ from discreet.api.requests.tabulate import TabulateRequest
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import UnknownName
 from discreet.measurement.runs import Basis, TableRun
-from discreet.sql.coded_rows import CodedSource, Found, columns_query, plan_rows
+from discreet.sql.coded_rows import CodedSource, FoundValues, columns_query, plan_rows
 from discreet.workloads.queries.workload import Workload
 from discreet.workloads.releases.regional import Geography, RegionalRelease, planned, regional, widths
 from discreet.workloads.releases.tabulation import TabulatedRelease, plan_over, tabulation
@@ -90,7 +90,7 @@ def _by_region(request: TabulateRequest, tree: str, context: Context) -> _Planne
     )
 
 
-def _basis(request: TabulateRequest, context: Context, *, found: Found | None = None) -> Basis:
+def _basis(request: TabulateRequest, context: Context, *, found: FoundValues | None = None) -> Basis:
     return run_basis(
         request.source,
         run_budget(request, context),
@@ -102,7 +102,7 @@ def _basis(request: TabulateRequest, context: Context, *, found: Found | None = 
     )
 
 
-def _totals(table: str, region: str, regions: Found, context: Context) -> CodedSource:
+def _totals(table: str, region: str, regions: FoundValues, context: Context) -> CodedSource:
     """All rows of a table by their region. This query is ours: no part of it comes from an analyst."""
     text = columns_query(table, [region], context.catalog)
     rows = plan_rows(text, context.catalog, context.engine, found=regions, today=context.ledger.data_day())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from string import Formatter
 
-from discreet.algebra.expressions import Call, Expression, Field, fields_of, moved
+from discreet.algebra.expressions import Call, Expression, Field, fields_of, shift_fields
 from discreet.algebra.registry import Template
 from discreet.engines.sqlgen.dialects import duckdb as dialect
 from discreet.errors import NotAllowed, TooLarge
@@ -135,7 +135,7 @@ class Sides:
     def _argument(self, arg: Expression, count: int) -> str:
         side = self._side(arg)
         if count > 1 and isinstance(arg, Call) and side is not None:
-            own = moved(arg, -self._width) if side else arg
+            own = shift_fields(arg, -self._width) if side else arg
             return f"{self._names[side]}.{self._levels[side].name(own)}"
         return self.text(arg)
 

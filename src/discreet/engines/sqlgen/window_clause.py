@@ -25,7 +25,7 @@ def rows_of(asked: Window, rows: Relation, levels: Levels, ids: Sequence[str]) -
     """Partition by the person, always; add a total order if positions matter."""
     owner = [] if rows.is_public else ["o"]
     levels.used.update(owner)
-    order = [f"{levels.text(key.by)} {'DESC' if key.falling else 'ASC'} NULLS LAST" for key in asked.order]
+    order = [f"{levels.text(key.by)} {'DESC' if key.descending else 'ASC'} NULLS LAST" for key in asked.order]
     if asked.is_by_position:
         levels.used.update(ids)
         order += by(ids)

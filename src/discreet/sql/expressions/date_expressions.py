@@ -12,10 +12,10 @@ from discreet.algebra.expressions import Expression, Literal, call
 from discreet.algebra.registry import spelled
 from discreet.catalog import Type
 from discreet.errors import NotAllowed
-from discreet.sql.expressions.type_matching import apply, as_type, cast, type_mismatch, unknown
-from discreet.sql.reader.reader_model import Here
+from discreet.sql.expressions.type_matching import apply, as_type, cast, type_mismatch, unsupported
+from discreet.sql.reader.reader_model import Environment
 
-Rule: TypeAlias = Callable[[Any, Here], Expression]
+Rule: TypeAlias = Callable[[Any, Environment], Expression]
 _PARTS = {
     "YEAR": "year", "QUARTER": "quarter", "MONTH": "month", "WEEK": "week", "WEEKOFYEAR": "week", "DAY": "day", "DAYOFMONTH": "day",
     "DOW": "dayofweek", "DAYOFWEEK": "dayofweek", "WEEKDAY": "dayofweek", "ISODOW": "isodow", "DOY": "dayofyear",
@@ -23,7 +23,7 @@ _PARTS = {
 }  # fmt: skip
 _TIMES = {"HOUR": 3600, "MINUTE": 60, "SECOND": 1}
 """What a timestamp has beside its day, in seconds."""
-_BEGINNINGS = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY"}
+_TRUNCATIONS = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY"}
 _STEPS = {
     "DAY": ("add_days", 1),
     "WEEK": ("add_days", 7),
@@ -34,7 +34,7 @@ _STEPS = {
 _LATER = {**_TIMES, "DAY": 86_400, "WEEK": 604_800}
 """Of timestamps, in seconds."""
 _AMOUNT = re.compile(r"-?\d{1,5}", re.ASCII)
-_WRITTEN = {
+_FORMATS = {
     "YYYY": "%Y",
     "YY": "%y",
     "MM": "%m",
@@ -45,18 +45,18 @@ _WRITTEN = {
     "Day": "%A",
     "Dy": "%a",
 }
-_PICTURE = re.compile("|".join(sorted(_WRITTEN, key=len, reverse=True)) + r"|[^A-Za-z%\"]", re.ASCII)
+_TO_CHAR_FORMAT = re.compile("|".join(sorted(_FORMATS, key=len, reverse=True)) + r"|[^A-Za-z%\"]", re.ASCII)
 
 
-def _day(node: exp.Expr, here: Here) -> Expression:
+def _day(node: exp.Expr, env: Environment) -> Expression:
     """A date; of a timestamp its day."""
-    value = here.read(node)
+    value = env.read(node)
     return call("date_of_timestamp", value) if value.properties.type is Type.TIMESTAMP else as_type(value, Type.DATE)
 
 
-def _moment(node: exp.Expr, here: Here) -> Expression:
+def _timestamp(node: exp.Expr, env: Environment) -> Expression:
     """A timestamp, and no date: a day has no hour."""
-    value = here.read(node)
+    value = env.read(node)
     if value.properties.type is Type.DATE:
         raise NotAllowed(
             "A DATE has no time of day.", next_step="Use year, quarter, month, week or day, or a TIMESTAMP column."
@@ -64,77 +64,77 @@ def _moment(node: exp.Expr, here: Here) -> Expression:
     return as_type(value, Type.TIMESTAMP)
 
 
-def _part(unit: str, node: exp.Expr, here: Here) -> Expression:
+def _part(unit: str, node: exp.Expr, env: Environment) -> Expression:
     """One part of a date; of AGE(a, b), the whole years."""
     inner = node.unnest()
     if isinstance(inner, exp.Anonymous) and inner.name.upper() == "AGE" and unit == "YEAR":
-        return _age(inner, here)
+        return _age(inner, env)
     if unit in _TIMES:
-        return call(unit.lower(), _moment(node, here))
+        return call(unit.lower(), _timestamp(node, env))
     name = _PARTS.get(unit)
     if name is None:
-        raise _no_part()
-    return call(name, _day(node, here))
+        raise _unsupported_date_part()
+    return call(name, _day(node, env))
 
 
-def _age(node: exp.Anonymous, here: Here) -> Expression:
+def _age(node: exp.Anonymous, env: Environment) -> Expression:
     """AGE(a, b): the whole years from b to a; AGE(b): to the day of the data."""
-    days = [_day(part, here) for part in node.expressions]
+    days = [_day(part, env) for part in node.expressions]
     if len(days) not in (1, 2):
         raise type_mismatch()
-    return call("age_years", days[-1], days[0] if len(days) == 2 else today(here))
+    return call("age_years", days[-1], days[0] if len(days) == 2 else today(env))
 
 
-def today(here: Here) -> Literal:
+def today(env: Environment) -> Literal:
     """The day of the data version: what CURRENT_DATE means, so that asking again tomorrow is the same query."""
-    if here.context.today is None:
+    if env.context.today is None:
         raise NotAllowed(
             "CURRENT_DATE is not known here.", next_step="Write the date itself, for example DATE '2024-01-31'."
         )
-    return Literal(Type.DATE, here.context.today)
+    return Literal(Type.DATE, env.context.today)
 
 
-def _extract(node: exp.Extract, here: Here) -> Expression:
-    return _part(node.this.name.upper(), node.expression, here)
+def _extract(node: exp.Extract, env: Environment) -> Expression:
+    return _part(node.this.name.upper(), node.expression, env)
 
 
 def _typed_part(unit: str) -> Rule:
-    def rule(node: exp.Expr, here: Here) -> Expression:
+    def rule(node: exp.Expr, env: Environment) -> Expression:
         _plain(node, "this")
-        return _part(unit, node.this, here)
+        return _part(unit, node.this, env)
 
     return rule
 
 
-def _beginning(node: exp.DateTrunc | exp.TimestampTrunc, here: Here) -> Expression:
+def _truncated(node: exp.DateTrunc | exp.TimestampTrunc, env: Environment) -> Expression:
     _plain(node, "this", "unit", "unabbreviate")
     unit = node.args["unit"].name.upper()
     if unit in _TIMES:
-        return call(f"trunc_{unit.lower()}", _moment(node.this, here))
-    if unit not in _BEGINNINGS:
-        raise _no_part()
-    return call(f"trunc_{unit.lower()}", _day(node.this, here))
+        return call(f"trunc_{unit.lower()}", _timestamp(node.this, env))
+    if unit not in _TRUNCATIONS:
+        raise _unsupported_date_part()
+    return call(f"trunc_{unit.lower()}", _day(node.this, env))
 
 
-def _difference(node: exp.DateDiff, here: Here) -> Expression:
+def _difference(node: exp.DateDiff, env: Environment) -> Expression:
     """DATE_DIFF(unit, a, b): how many beginnings of the unit lie between."""
     _plain(node, "this", "expression", "unit", "date_part_boundary")
     unit = node.args["unit"].name.upper() if node.args.get("unit") is not None else "DAY"
-    if unit not in _BEGINNINGS | _TIMES.keys():
-        raise _no_part()
-    read = _moment if unit in _TIMES else _day
-    return call(f"{unit.lower()}s_between", read(node.expression, here), read(node.this, here))
+    if unit not in _TRUNCATIONS | _TIMES.keys():
+        raise _unsupported_date_part()
+    read = _timestamp if unit in _TIMES else _day
+    return call(f"{unit.lower()}s_between", read(node.expression, env), read(node.this, env))
 
 
-def _sum(node: exp.Add | exp.Sub, here: Here) -> Expression:
+def _sum(node: exp.Add | exp.Sub, env: Environment) -> Expression:
     """+ and -: of numbers, of a date and an interval or a number of days, of two dates."""
     left, right = node.this, node.expression
     minus = isinstance(node, exp.Sub)
     if isinstance(left, exp.Interval) and not minus:
         left, right = right, left
     if isinstance(right, exp.Interval):
-        return _later(left, right, here, minus=minus)
-    a, b = here.read(left), here.read(right)
+        return _add_interval(left, right, env, minus=minus)
+    a, b = env.read(left), env.read(right)
     kinds = a.properties.type, b.properties.type
     if kinds == (Type.DATE, Type.INTEGER):
         return call("add_days", a, _times(b, -1 if minus else 1))
@@ -150,28 +150,28 @@ def _sum(node: exp.Add | exp.Sub, here: Here) -> Expression:
     return apply("-" if minus else "+", a, b)
 
 
-def _later(day: exp.Expr, interval: exp.Interval, here: Here, *, minus: bool) -> Expression:
+def _add_interval(day: exp.Expr, interval: exp.Interval, env: Environment, *, minus: bool) -> Expression:
     unit = interval.args["unit"].name.upper().removesuffix("S") if interval.args.get("unit") is not None else ""
-    value, sign = here.read(day), -1 if minus else 1
+    value, sign = env.read(day), -1 if minus else 1
     if value.properties.type is Type.TIMESTAMP:
         if unit not in _LATER:
-            raise _no_interval()
-        return call("add_seconds", value, _times(_amount(interval.this, here), sign * _LATER[unit]))
+            raise _unsupported_interval()
+        return call("add_seconds", value, _times(_amount(interval.this, env), sign * _LATER[unit]))
     if unit not in _STEPS:
-        raise _no_interval()
+        raise _unsupported_interval()
     name, size = _STEPS[unit]
-    return call(name, as_type(value, Type.DATE), _times(_amount(interval.this, here), sign * size))
+    return call(name, as_type(value, Type.DATE), _times(_amount(interval.this, env), sign * size))
 
 
-def _amount(node: exp.Expr, here: Here) -> Expression:
+def _amount(node: exp.Expr, env: Environment) -> Expression:
     """How many: a small whole number, or an expression of whole numbers in brackets."""
     if isinstance(node, exp.Literal):
         if not _AMOUNT.fullmatch(node.name):
-            raise _no_interval()
+            raise _unsupported_interval()
         return Literal(Type.INTEGER, int(node.name))
-    amount = here.read(node)
+    amount = env.read(node)
     if amount.properties.type is not Type.INTEGER:
-        raise _no_interval()
+        raise _unsupported_interval()
     return amount
 
 
@@ -182,79 +182,79 @@ def _times(amount: Expression, factor: int) -> Expression:
     return amount if factor == 1 else apply("*", amount, Literal(Type.INTEGER, factor))
 
 
-def _added(node: exp.DateAdd, here: Here) -> Expression:
+def _added(node: exp.DateAdd, env: Environment) -> Expression:
     _plain(node, "this", "expression")
     if not isinstance(node.expression, exp.Interval):
-        raise _no_interval()
-    return _later(node.this, node.expression, here, minus=False)
+        raise _unsupported_interval()
+    return _add_interval(node.this, node.expression, env, minus=False)
 
 
-def _last_day(node: exp.LastDay, here: Here) -> Expression:
+def _last_day(node: exp.LastDay, env: Environment) -> Expression:
     _plain(node, "this")
-    first = call("trunc_month", _day(node.this, here))
+    first = call("trunc_month", _day(node.this, env))
     return call("add_days", call("add_months", first, Literal(Type.INTEGER, 1)), Literal(Type.INTEGER, -1))
 
 
-def _formatted(node: exp.TimeToStr, here: Here) -> Expression:
+def _formatted(node: exp.TimeToStr, env: Environment) -> Expression:
     _plain(node, "this", "format")
-    return apply("STRFTIME", _day_or_moment(node.this, here), here.read(node.args["format"]))
+    return apply("STRFTIME", _day_or_moment(node.this, env), env.read(node.args["format"]))
 
 
-def _day_or_moment(node: exp.Expr, here: Here) -> Expression:
-    value = here.read(node)
+def _day_or_moment(node: exp.Expr, env: Environment) -> Expression:
+    value = env.read(node)
     return value if value.properties.type is Type.TIMESTAMP else as_type(value, Type.DATE)
 
 
-def _pictured(node: exp.ToChar, here: Here) -> Expression:
+def _to_char(node: exp.ToChar, env: Environment) -> Expression:
     """TO_CHAR(day, 'YYYY-MM'): the picture as a format."""
     _plain(node, "this", "format", "is_numeric")
     form = node.args.get("format")
     picture = form.name if isinstance(form, exp.Literal) and form.is_string else ""
-    pieces = _PICTURE.findall(picture)
+    pieces = _TO_CHAR_FORMAT.findall(picture)
     if not pieces or "".join(pieces) != picture:
         raise NotAllowed(
             "TO_CHAR supports only YYYY, YY, MM, DD, DDD, Mon, Month, Dy and Day.",
             next_step="Write for example TO_CHAR(day, 'YYYY-MM').",
         )
-    written = Literal(Type.TEXT, "".join(_WRITTEN.get(piece, piece) for piece in pieces))
-    return apply("STRFTIME", _day_or_moment(node.this, here), written)
+    written = Literal(Type.TEXT, "".join(_FORMATS.get(piece, piece) for piece in pieces))
+    return apply("STRFTIME", _day_or_moment(node.this, env), written)
 
 
 def _as_name(form: str) -> Rule:
-    def rule(node: exp.Expr, here: Here) -> Expression:
+    def rule(node: exp.Expr, env: Environment) -> Expression:
         _plain(node, "this")
-        return apply("STRFTIME", _day(node.this, here), Literal(Type.TEXT, form))
+        return apply("STRFTIME", _day(node.this, env), Literal(Type.TEXT, form))
 
     return rule
 
 
-def _date(node: exp.Date, here: Here) -> Expression:
+def _date(node: exp.Date, env: Environment) -> Expression:
     _plain(node, "this")
-    return cast(here.read(node.this), Type.DATE)
+    return cast(env.read(node.this), Type.DATE)
 
 
-def _from_parts(node: exp.DateFromParts, here: Here) -> Expression:
+def _from_parts(node: exp.DateFromParts, env: Environment) -> Expression:
     _plain(node, "year", "month", "day")
-    return apply("MAKE_DATE", *(here.read(node.args[name]) for name in ("year", "month", "day")))
+    return apply("MAKE_DATE", *(env.read(node.args[name]) for name in ("year", "month", "day")))
 
 
-def _current(node: exp.CurrentDate, here: Here) -> Expression:
+def _current(node: exp.CurrentDate, env: Environment) -> Expression:
     _plain(node)
-    return today(here)
+    return today(env)
 
 
-def of_unit(node: exp.Anonymous, here: Here) -> Expression | None:
+def of_unit(node: exp.Anonymous, env: Environment) -> Expression | None:
     """DATE_PART, DATE_SUB and the like, which the parser has no node for; None for what is none of them."""
     word, parts = node.name.upper(), node.expressions
     unit = parts[0].name.upper() if parts and isinstance(parts[0], exp.Literal) and parts[0].is_string else None
     if word in ("DATE_PART", "DATEPART") and unit is not None and len(parts) == 2:
-        return _part(unit, parts[1], here)
+        return _part(unit, parts[1], env)
     if word in ("DATE_SUB", "DATESUB") and len(parts) == 3 and unit == "YEAR":
-        return call("age_years", *(_day(part, here) for part in parts[1:]))
+        return call("age_years", *(_day(part, env) for part in parts[1:]))
     if word == "DATE_SUB" and len(parts) == 2 and isinstance(parts[1], exp.Interval):
-        return _later(parts[0], parts[1], here, minus=True)
+        return _add_interval(parts[0], parts[1], env, minus=True)
     if (word in _PARTS or word in _TIMES) and len(parts) == 1:
-        return _part(word, parts[0], here)
+        return _part(word, parts[0], env)
     if word == "AGE":
         raise NotAllowed(
             "AGE is supported only inside DATE_PART('year', …), in whole years.",
@@ -263,16 +263,16 @@ def of_unit(node: exp.Anonymous, here: Here) -> Expression | None:
     return None
 
 
-def _named(node: exp.Anonymous, here: Here) -> Expression:
+def _named(node: exp.Anonymous, env: Environment) -> Expression:
     """A function that the parser has no node for: by its name, if the registry spells it so."""
     _plain(node, "this", "expressions")
-    special = of_unit(node, here)
+    special = of_unit(node, env)
     if special is not None:
         return special
     word = node.name.upper()
     if word in _SYNTAX or not spelled(word):
-        raise unknown(word)
-    return apply(word, *(here.read(part) for part in node.expressions))
+        raise unsupported(word)
+    return apply(word, *(env.read(part) for part in node.expressions))
 
 
 _SYNTAX = {"AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ILIKE", "CASE", "CAST", "EXTRACT"}
@@ -281,17 +281,17 @@ _SYNTAX = {"AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ILIKE", "CASE", "CAST",
 
 def _plain(node: exp.Expr, *places: str) -> None:
     if any(value for name, value in node.args.items() if name not in places):
-        raise unknown(type(node).__name__)
+        raise unsupported(type(node).__name__)
 
 
-def _no_part() -> NotAllowed:
+def _unsupported_date_part() -> NotAllowed:
     return NotAllowed(
         "This date part is not supported.",
         next_step="Use year, quarter, month, week or day; for a TIMESTAMP also hour, minute or second.",
     )
 
 
-def _no_interval() -> NotAllowed:
+def _unsupported_interval() -> NotAllowed:
     return NotAllowed(
         "An interval must be a small whole number: of days, weeks, months, quarters or years for a DATE; of seconds, minutes, hours, days or weeks for a TIMESTAMP.",
         next_step="Write INTERVAL 30 DAY. To add months to a TIMESTAMP, write CAST(t AS DATE) + INTERVAL 1 MONTH.",
@@ -299,8 +299,8 @@ def _no_interval() -> NotAllowed:
 
 
 DAYS: Mapping[type[exp.Expr], Rule] = {
-    exp.Add: _sum, exp.Sub: _sum, exp.Extract: _extract, exp.DateTrunc: _beginning, exp.TimestampTrunc: _beginning,
-    exp.DateDiff: _difference, exp.DateAdd: _added, exp.LastDay: _last_day, exp.TimeToStr: _formatted, exp.ToChar: _pictured,
+    exp.Add: _sum, exp.Sub: _sum, exp.Extract: _extract, exp.DateTrunc: _truncated, exp.TimestampTrunc: _truncated,
+    exp.DateDiff: _difference, exp.DateAdd: _added, exp.LastDay: _last_day, exp.TimeToStr: _formatted, exp.ToChar: _to_char,
     exp.Date: _date, exp.DateFromParts: _from_parts, exp.CurrentDate: _current, exp.Anonymous: _named,
     exp.Monthname: _as_name("%B"), exp.Dayname: _as_name("%A"),
     exp.Year: _typed_part("YEAR"), exp.Quarter: _typed_part("QUARTER"), exp.Month: _typed_part("MONTH"),

@@ -17,7 +17,7 @@ from discreet.catalog import Type
 from discreet.errors import NotAllowed, UnknownName
 from discreet.sql.expressions.row_expressions import only, spoken
 from discreet.sql.expressions.type_matching import condition
-from discreet.sql.reader.reader_model import Context, Here
+from discreet.sql.reader.reader_model import Context, Environment
 from discreet.sql.reader.scope import Scope, all_of
 
 _FOLDS: dict[type[exp.Expr], Fold] = {
@@ -47,18 +47,18 @@ def aggregates_in(node: exp.Expr) -> Iterator[exp.Expr]:
         yield from aggregates_in(child)
 
 
-def aggregate(node: exp.Expr, here: Here) -> Aggregate:
+def aggregate(node: exp.Expr, env: Environment) -> Aggregate:
     """One aggregate over the rows of the scope."""
     where: Expression | None = None
     if isinstance(node, exp.Filter):
-        where = condition(here.read(node.expression.this))
+        where = condition(env.read(node.expression.this))
         node = node.this
     if isinstance(node, exp.Count):
         only(node, "this", "big_int")
-        return _count(node.this, where, here)
+        return _count(node.this, where, env)
     if isinstance(node, exp.CountIf):
         only(node, "this", "big_int")
-        counted = condition(here.read(node.this))
+        counted = condition(env.read(node.this))
         return Aggregate(Fold.ROWS, None, counted if where is None else all_of([where, counted]))
     fold = _FOLDS.get(type(node))
     if fold is None:
@@ -67,11 +67,11 @@ def aggregate(node: exp.Expr, here: Here) -> Aggregate:
     if isinstance(node.this, exp.Distinct):
         raise NotAllowed("DISTINCT is supported only in COUNT(DISTINCT …).", next_step="Remove DISTINCT.")
     return _folded(
-        fold, here.read(node.this), where, here, name=node.this.name if isinstance(node.this, exp.Column) else None
+        fold, env.read(node.this), where, env, name=node.this.name if isinstance(node.this, exp.Column) else None
     )
 
 
-def _count(argument: exp.Expr, where: Expression | None, here: Here) -> Aggregate:
+def _count(argument: exp.Expr, where: Expression | None, env: Environment) -> Aggregate:
     if isinstance(argument, exp.Star):
         only(argument)
         return Aggregate(Fold.ROWS, None, where)
@@ -81,20 +81,22 @@ def _count(argument: exp.Expr, where: Expression | None, here: Here) -> Aggregat
             raise NotAllowed(
                 "COUNT(DISTINCT …) takes one column here.", next_step="Write one COUNT(DISTINCT x) for each column."
             )
-        return Aggregate(Fold.DISTINCT, here.read(parts[0]), where)
-    value = here.read(argument)
+        return Aggregate(Fold.DISTINCT, env.read(parts[0]), where)
+    value = env.read(argument)
     if isinstance(value, Literal) and value.value is not None:
         return Aggregate(Fold.ROWS, None, where)
     return Aggregate(Fold.PRESENT, value, where)
 
 
-def _folded(fold: Fold, value: Expression, where: Expression | None, here: Here, *, name: str | None) -> Aggregate:
+def _folded(
+    fold: Fold, value: Expression, where: Expression | None, env: Environment, *, name: str | None
+) -> Aggregate:
     steps: Grid | None = None
     if fold in (Fold.SUM, Fold.AVERAGE):
         if value.properties.type is Type.BOOLEAN:
             value = call("to_int", value)
         if value.properties.type is Type.REAL:
-            steps = _steps(value, here.scope, here.context, name=name)
+            steps = _steps(value, env.scope, env.context, name=name)
     return Aggregate(fold, value, where, steps)
 
 
@@ -110,7 +112,7 @@ def bounded(value: Expression, scope: Scope, context: Context) -> ValuePropertie
     if properties.type not in (Type.INTEGER, Type.REAL) or (properties.low is not None and properties.high is not None):
         return properties
     if scope.is_public:
-        ends = context.lookup.ends(scope.relation, scope.fresh(value))
+        ends = context.lookup.ends(scope.relation, scope.rebase(value))
     elif properties.origin is not None:
         ends = context.lookup.ends(properties.origin.relation, properties.origin.expression)
     else:
@@ -128,7 +130,7 @@ class Grouped(Scope):
     values: dict[int, int]
     """Where the value of an aggregate stands, by the identity of its node."""
 
-    def replacement(self, node: exp.Expr, here: Here) -> Expression | None:
+    def replacement(self, node: exp.Expr, env: Environment) -> Expression | None:
         if id(node) in self.values:
             return self.relation.field(self.values[id(node)])
         for at, (key, _) in enumerate(self.keys):
@@ -141,7 +143,7 @@ class Grouped(Scope):
         ):
             return None
         try:
-            return self._match(here.reading(node, replace(here, scope=self.base)))
+            return self._match(env.reading(node, replace(env, scope=self.base)))
         except UnknownName:  # an alias of SELECT stands in it
             return None
 
@@ -149,22 +151,22 @@ class Grouped(Scope):
         own = self.base.locate(column)
         if own is None:
             return None
-        place = self._match(own)
-        if place is None:
+        position = self._match(own)
+        if position is None:
             raise NotAllowed(
                 f"The column {column.name} is neither in GROUP BY nor inside an aggregate.",
                 next_step="Add it to GROUP BY, or use MIN or MAX of it.",
             )
-        return place
+        return position
 
-    def places(self, column: exp.Column) -> list[int]:
-        return self.base.places(column)
+    def matching_positions(self, column: exp.Column) -> list[int]:
+        return self.base.matching_positions(column)
 
     def columns(self, called: str = "") -> list[tuple[str, Expression]]:
         own = [(name, self._match(expression)) for name, expression in self.base.columns(called)]
-        if any(place is None for _, place in own):
+        if any(position is None for _, position in own):
             raise NotAllowed("* includes columns that are not in GROUP BY.", next_step="List the columns by name.")
-        return [(name, place) for name, place in own if place is not None]
+        return [(name, position) for name, position in own if position is not None]
 
     def _match(self, expression: Expression) -> Expression | None:
         if not self.is_public and self.base.is_person(expression):
@@ -175,7 +177,9 @@ class Grouped(Scope):
         return self.relation.field(at if self.is_public else at + 1)
 
 
-def grouped(base: Scope, keys: Sequence[tuple[exp.Expr, Expression]], nodes: Sequence[exp.Expr], here: Here) -> Grouped:
+def grouped(
+    base: Scope, keys: Sequence[tuple[exp.Expr, Expression]], nodes: Sequence[exp.Expr], env: Environment
+) -> Grouped:
     """One row for each owner and combination of the keys that are not the owner."""
     others: list[tuple[exp.Expr, Expression]] = []
     for node, key in keys:
@@ -184,22 +188,22 @@ def grouped(base: Scope, keys: Sequence[tuple[exp.Expr, Expression]], nodes: Seq
     aggregates: list[Aggregate] = []
     places: list[int] = []
     for node in nodes:
-        folded = aggregate(node, here)
+        folded = aggregate(node, env)
         if folded not in aggregates:
             aggregates.append(folded)
         places.append(aggregates.index(folded))
     relation = PerPerson(
         base.relation,
-        tuple(base.fresh(key) for _, key in others),
-        tuple(fresh_aggregate(base, part) for part in aggregates),
+        tuple(base.rebase(key) for _, key in others),
+        tuple(rebase_aggregate(base, part) for part in aggregates),
     )
     first = len(others) + (0 if base.is_public else 1)
-    values = {id(node): first + place for node, place in zip(nodes, places, strict=True)}
+    values = {id(node): first + position for node, position in zip(nodes, places, strict=True)}
     return Grouped(relation, [], base.parent, base=base, keys=others, values=values, windows=base.windows)
 
 
-def fresh_aggregate(scope: Scope, part: Aggregate) -> Aggregate:
+def rebase_aggregate(scope: Scope, part: Aggregate) -> Aggregate:
     """The same aggregate over what the relation has become."""
-    value = None if part.value is None else scope.fresh(part.value)
-    where = None if part.where is None else scope.fresh(part.where)
+    value = None if part.value is None else scope.rebase(part.value)
+    where = None if part.where is None else scope.rebase(part.where)
     return replace(part, value=value, where=where)

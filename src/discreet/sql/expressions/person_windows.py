@@ -9,22 +9,22 @@ from sqlglot import exp
 from discreet.algebra.aggregates import Aggregate, Frame, Order, RowFunction, Window
 from discreet.algebra.expressions import Expression, call
 from discreet.errors import JoinsPeople, NotAllowed, UnknownName
-from discreet.sql.expressions.person_aggregates import aggregate, fresh_aggregate
+from discreet.sql.expressions.person_aggregates import aggregate, rebase_aggregate
 from discreet.sql.expressions.row_expressions import only
-from discreet.sql.expressions.type_matching import unknown
-from discreet.sql.reader.reader_model import Here
+from discreet.sql.expressions.type_matching import unsupported
+from discreet.sql.reader.reader_model import Environment
 
-_PLACES: dict[type[exp.Expr], RowFunction] = {
+_ROW_FUNCTIONS: dict[type[exp.Expr], RowFunction] = {
     exp.RowNumber: RowFunction.ROW_NUMBER, exp.Rank: RowFunction.RANK, exp.DenseRank: RowFunction.DENSE_RANK, exp.Ntile: RowFunction.NTILE,
     exp.Lag: RowFunction.LAG, exp.Lead: RowFunction.LEAD, exp.FirstValue: RowFunction.FIRST, exp.LastValue: RowFunction.LAST,
 }  # fmt: skip
-_FARTHEST = 10_000
+_MAX_OFFSET = 10_000
 _Ends = tuple[int | None, int | None]
 
 
-def window(node: exp.Window, here: Here) -> Expression:
+def window(node: exp.Window, env: Environment) -> Expression:
     """A column for OVER."""
-    scope = here.scope
+    scope = env.scope
     if not scope.takes_windows:
         raise NotAllowed(
             "A window function is allowed only in SELECT and QUALIFY.",
@@ -32,18 +32,18 @@ def window(node: exp.Window, here: Here) -> Expression:
         )
     scope.takes_windows = False
     try:
-        asked = _window(_named(node, here), here)
+        asked = _window(_named(node, env), env)
     finally:
         scope.takes_windows = True
     return scope.window(asked)
 
 
-def _named(node: exp.Window, here: Here) -> exp.Window:
+def _named(node: exp.Window, env: Environment) -> exp.Window:
     """OVER w, with what WINDOW says about w."""
     name = node.args.get("alias")
     if name is None:
         return node
-    known = here.scope.windows.get(name.name.lower())
+    known = env.scope.windows.get(name.name.lower())
     if known is None:
         raise UnknownName("The query has no window of this name.", next_step="Define it with WINDOW w AS (…).")
     if any(node.args.get(part) for part in ("partition_by", "order", "spec")) or known.args.get("alias"):
@@ -56,27 +56,27 @@ def _named(node: exp.Window, here: Here) -> exp.Window:
     return made
 
 
-def _window(node: exp.Window, here: Here) -> Window:
-    scope = here.scope
+def _window(node: exp.Window, env: Environment) -> Window:
+    scope = env.scope
     if any(value for name, value in node.args.items() if name not in ("this", "partition_by", "order", "spec", "over")):
-        raise unknown("OVER")
-    parts = [here.read(part) for part in node.args.get("partition_by") or ()]
+        raise unsupported("OVER")
+    parts = [env.read(part) for part in node.args.get("partition_by") or ()]
     if not scope.is_public and not any(scope.is_person(part) for part in parts):
         raise JoinsPeople(
             "This window function would read rows of different people.",
             next_step="Add the person's id column to PARTITION BY.",
         )
-    order = tuple(key for part in _ordered(node) for key in sort_keys(part, here))
-    what, value, offset = _function(node.this, here)
+    order = tuple(key for part in _ordered(node) for key in sort_keys(part, env))
+    what, value, offset = _function(node.this, env)
     frame, keeps_order = _frame(node.args.get("spec"), what, order)
     if what is RowFunction.LAST and frame == Frame(None, None):
         what, order = RowFunction.FIRST, _reversed(order)
     return Window(
-        operation=fresh_aggregate(scope, what) if isinstance(what, Aggregate) else what,
-        value=None if value is None else scope.fresh(value),
+        operation=rebase_aggregate(scope, what) if isinstance(what, Aggregate) else what,
+        value=None if value is None else scope.rebase(value),
         offset=offset,
-        partition=tuple(scope.fresh(part) for part in parts if scope.is_public or not scope.is_person(part)),
-        order=tuple(Order(scope.fresh(key.by), key.falling) for key in order) if keeps_order else (),
+        partition=tuple(scope.rebase(part) for part in parts if scope.is_public or not scope.is_person(part)),
+        order=tuple(Order(scope.rebase(key.by), key.descending) for key in order) if keeps_order else (),
         frame=frame if isinstance(what, Aggregate) else None,
     )
 
@@ -86,15 +86,17 @@ def _ordered(node: exp.Window) -> list[exp.Expr]:
     return order.expressions if order is not None else []
 
 
-def sort_keys(node: exp.Expr, here: Here) -> list[Order]:
+def sort_keys(node: exp.Expr, env: Environment) -> list[Order]:
     """A key of ORDER BY. NULLs come last unless they were asked for first."""
     if any(value for name, value in node.args.items() if name not in ("this", "desc", "nulls_first")):
-        raise unknown("ORDER BY")
-    key, falling = here.read(node.this), bool(node.args.get("desc"))
+        raise unsupported("ORDER BY")
+    key, descending = env.read(node.this), bool(node.args.get("desc"))
     first = (
-        [Order(call("is_null", key), falling=True)] if node.args.get("nulls_first") and key.properties.nullable else []
+        [Order(call("is_null", key), descending=True)]
+        if node.args.get("nulls_first") and key.properties.nullable
+        else []
     )
-    return [*first, Order(key, falling)]
+    return [*first, Order(key, descending)]
 
 
 def _reversed(order: tuple[Order, ...]) -> tuple[Order, ...]:
@@ -102,19 +104,19 @@ def _reversed(order: tuple[Order, ...]) -> tuple[Order, ...]:
     keys: list[Order] = []
     for key in order:
         if key.by.properties.nullable:
-            keys.append(Order(call("is_null", key.by), falling=True))
-        keys.append(replace(key, falling=not key.falling))
+            keys.append(Order(call("is_null", key.by), descending=True))
+        keys.append(replace(key, descending=not key.descending))
     return tuple(keys)
 
 
-def _function(node: exp.Expr, here: Here) -> tuple[RowFunction | Aggregate, Expression | None, int]:
-    place = _PLACES.get(type(node))
-    if place is None:
-        return aggregate(node, here), None, 0
-    if place is RowFunction.NTILE:
+def _function(node: exp.Expr, env: Environment) -> tuple[RowFunction | Aggregate, Expression | None, int]:
+    position = _ROW_FUNCTIONS.get(type(node))
+    if position is None:
+        return aggregate(node, env), None, 0
+    if position is RowFunction.NTILE:
         only(node, "this")
-        return place, None, _whole(node.this, "NTILE needs a whole number from 1 to 1,000.", "Write NTILE(4).")
-    if place in (RowFunction.LAG, RowFunction.LEAD):
+        return position, None, _whole(node.this, "NTILE needs a whole number from 1 to 1,000.", "Write NTILE(4).")
+    if position in (RowFunction.LAG, RowFunction.LEAD):
         offset = node.args.get("offset")
         wrong, right = (
             "LAG and LEAD take a column and, optionally, a whole number of rows.",
@@ -122,16 +124,16 @@ def _function(node: exp.Expr, here: Here) -> tuple[RowFunction | Aggregate, Expr
         )
         if any(value for name, value in node.args.items() if name not in ("this", "offset")):
             raise NotAllowed(wrong, next_step=right)
-        return place, here.read(node.this), 1 if offset is None else _whole(offset, wrong, right)
-    if place in (RowFunction.FIRST, RowFunction.LAST):
+        return position, env.read(node.this), 1 if offset is None else _whole(offset, wrong, right)
+    if position in (RowFunction.FIRST, RowFunction.LAST):
         only(node, "this")
-        return place, here.read(node.this), 0
+        return position, env.read(node.this), 0
     only(node)
-    return place, None, 0
+    return position, None, 0
 
 
 def _whole(node: exp.Expr, wrong: str, right: str) -> int:
-    if not isinstance(node, exp.Literal) or not node.is_int or not 0 <= int(node.name) <= _FARTHEST:
+    if not isinstance(node, exp.Literal) or not node.is_int or not 0 <= int(node.name) <= _MAX_OFFSET:
         raise NotAllowed(wrong, next_step=right)
     return int(node.name)
 
@@ -161,11 +163,11 @@ def _frame(spec: exp.Expr | None, what: RowFunction | Aggregate, order: tuple[Or
 
 def _ends(spec: exp.Expr) -> _Ends:
     if spec.args.get("exclude"):
-        raise unknown("EXCLUDE")
+        raise unsupported("EXCLUDE")
     start = _end(spec.args.get("start"), spec.args.get("start_side"), away="PRECEDING")
     end = _end(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), away="FOLLOWING")
     if start is not None and end is not None and start > end:
-        raise unknown("OVER")
+        raise unsupported("OVER")
     return start, end
 
 
@@ -182,4 +184,4 @@ def _end(end: exp.Expr | str | None, side: str | None, *, away: str) -> int | No
             "Write for example ROWS BETWEEN 2 PRECEDING AND CURRENT ROW.",
         )
         return -rows if side == "PRECEDING" else rows
-    raise unknown("OVER")
+    raise unsupported("OVER")

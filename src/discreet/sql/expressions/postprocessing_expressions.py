@@ -42,11 +42,11 @@ _DEEPEST = 40
 class Computed:
     """An expression after the noise with the type of its values; None for NULL, which fits everywhere."""
 
-    after: After
+    value: After
     type: Type | None
 
 
-class AfterReader(ABC):
+class ReleasedExpressionReader(ABC):
     """Reads expressions over noisy numbers; what columns and aggregates mean is for the SELECT at hand to say."""
 
     def read(self, node: exp.Expr, depth: int = 0) -> Computed:
@@ -80,13 +80,13 @@ class AfterReader(ABC):
             op = _OPERATORS.get(kind) or _NUMERIC[kind]
             return self._typed(op, _operands(node), _NUMBERS, depth, gives=Type.REAL)
         if kind in _ALIKE:
-            return self._alike(_ALIKE[kind], _operands(node), depth)
+            return self._same_types(_ALIKE[kind], _operands(node), depth)
         if isinstance(node, exp.Case | exp.If):
             return self._case(node, depth)
         if isinstance(node, exp.Cast | exp.TryCast):
             return self._cast(node, depth)
         if isinstance(node, exp.DPipe | exp.Concat):
-            args = tuple(self.read(part, depth + 1).after for part in _operands(node))
+            args = tuple(self.read(part, depth + 1).value for part in _operands(node))
             return Computed(Apply("concat", args), Type.TEXT)
         return self._condition(node, depth)
 
@@ -98,7 +98,7 @@ class AfterReader(ABC):
         if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
             return self._compared("in", [node.this, *node.expressions], depth)
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
-            return Computed(Apply("is_null", (self.read(node.this, depth + 1).after,)), Type.BOOLEAN)
+            return Computed(Apply("is_null", (self.read(node.this, depth + 1).value,)), Type.BOOLEAN)
         raise NotAllowed(
             "This expression cannot be computed from noisy results.",
             next_step="Use arithmetic, comparisons, CASE, CAST, ROUND, ABS, LEAST, GREATEST or COALESCE over aggregates.",
@@ -107,15 +107,15 @@ class AfterReader(ABC):
     def _typed(self, op: str, nodes: list[exp.Expr], wanted: set[Type], depth: int, *, gives: Type) -> Computed:
         parts = [self.read(node, depth + 1) for node in nodes]
         if any(part.type is not None and part.type not in wanted for part in parts):
-            raise _unlike()
-        return Computed(Apply(op, tuple(part.after for part in parts)), gives)
+            raise _type_mismatch()
+        return Computed(Apply(op, tuple(part.value for part in parts)), gives)
 
-    def _alike(self, op: str, nodes: list[exp.Expr], depth: int) -> Computed:
+    def _same_types(self, op: str, nodes: list[exp.Expr], depth: int) -> Computed:
         parts = [self.read(node, depth + 1) for node in nodes]
-        return Computed(Apply(op, tuple(part.after for part in parts)), _common([part.type for part in parts]))
+        return Computed(Apply(op, tuple(part.value for part in parts)), _common([part.type for part in parts]))
 
     def _compared(self, op: str, nodes: list[exp.Expr], depth: int) -> Computed:
-        return Computed(self._alike(op, nodes, depth).after, Type.BOOLEAN)
+        return Computed(self._same_types(op, nodes, depth).value, Type.BOOLEAN)
 
     def _case(self, node: exp.Expr, depth: int) -> Computed:
         branches = node.args["ifs"] if isinstance(node, exp.Case) else [node]
@@ -124,12 +124,12 @@ class AfterReader(ABC):
             conditions = [exp.EQ(this=node.this.copy(), expression=condition.copy()) for condition in conditions]
         read = [self.read(condition, depth + 1) for condition in conditions]
         if any(condition.type not in (Type.BOOLEAN, None) for condition in read):
-            raise _unlike()
+            raise _type_mismatch()
         last = node.args.get("default" if isinstance(node, exp.Case) else "false")
         results = [self.read(branch.args["true"], depth + 1) for branch in branches]
         results.append(_constant(exp.Null()) if last is None else self.read(last, depth + 1))
-        pairs = [part.after for pair in zip(read, results[:-1], strict=True) for part in pair]
-        return Computed(Apply("case", (*pairs, results[-1].after)), _common([result.type for result in results]))
+        pairs = [part.value for pair in zip(read, results[:-1], strict=True) for part in pair]
+        return Computed(Apply("case", (*pairs, results[-1].value)), _common([result.type for result in results]))
 
     def _cast(self, node: exp.Expr, depth: int) -> Computed:
         known = _CASTS.get(node.args["to"].this)
@@ -137,7 +137,7 @@ class AfterReader(ABC):
             raise NotAllowed(
                 "CAST to this type is not supported.", next_step="Cast to INTEGER, DOUBLE or VARCHAR instead."
             )
-        return Computed(Apply(known[0], (self.read(node.this, depth + 1).after,)), known[1])
+        return Computed(Apply(known[0], (self.read(node.this, depth + 1).value,)), known[1])
 
     def _window(self, node: exp.Window, depth: int) -> Computed:
         if node.args.get("spec") or node.args.get("alias") or node.args.get("first"):
@@ -145,9 +145,9 @@ class AfterReader(ABC):
                 "Over noisy results, window frames and named windows are not supported.", next_step="Remove the frame."
             )
         function = node.this
-        partition = tuple(self.read(part, depth + 1).after for part in node.args.get("partition_by") or ())
+        partition = tuple(self.read(part, depth + 1).value for part in node.args.get("partition_by") or ())
         ordered = node.args["order"].expressions if node.args.get("order") else []
-        order = tuple((self.read(part.this, depth + 1).after, bool(part.args.get("desc"))) for part in ordered)
+        order = tuple((self.read(part.this, depth + 1).value, bool(part.args.get("desc"))) for part in ordered)
         if type(function) in _RANKS:
             return Computed(Over(_RANKS[type(function)], (), partition, order), Type.INTEGER)
         if type(function) not in FOLDS:
@@ -159,8 +159,8 @@ class AfterReader(ABC):
             return Computed(Over("count", (), partition, order), Type.INTEGER)
         argument = self.read(function.this, depth + 1)
         if FOLDS[type(function)] in ("sum", "avg") and argument.type not in (*_NUMBERS, None):
-            raise _unlike()
-        return Computed(Over(FOLDS[type(function)], (argument.after,), partition, order), argument.type)
+            raise _type_mismatch()
+        return Computed(Over(FOLDS[type(function)], (argument.value,), partition, order), argument.type)
 
 
 def has_aggregate(node: exp.Expr) -> bool:
@@ -194,11 +194,11 @@ def _common(types: list[Type | None]) -> Type | None:
     if len(known) == 2 and Type.TEXT in known and known & {Type.DATE, Type.TIMESTAMP}:
         return next(iter(known - {Type.TEXT}))  # dates are shown, and compared, as text of one form
     if len(known) > 1 and not known <= _NUMBERS:
-        raise _unlike()
+        raise _type_mismatch()
     return Type.REAL if len(known) > 1 else next(iter(known), None)
 
 
-def _unlike() -> NotAllowed:
+def _type_mismatch() -> NotAllowed:
     return NotAllowed(
         "Noisy results can be combined and compared only with values of the same type.",
         next_step="Compare numbers with numbers here. Conditions on columns belong into WHERE.",

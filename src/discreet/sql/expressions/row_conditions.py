@@ -42,7 +42,7 @@ def read_condition(
 
     A subquery, a window or an aggregate is none of one row, and refused as what is not known. Nothing is looked up.
     """
-    with locate_refusals(text), _moved_back(text):
+    with locate_refusals(text), _positions_in(text):
         query = read_text(_BEFORE + text + _AFTER).query
         where = query.args.get("where")
         said = {name for name, value in query.args.items() if value}
@@ -63,7 +63,7 @@ def read_condition(
 
 
 @contextmanager
-def _moved_back(text: str) -> Iterator[None]:
+def _positions_in(text: str) -> Iterator[None]:
     """Places are told in the text as it was given."""
     try:
         yield

@@ -23,15 +23,15 @@ from discreet.sql.expressions.type_matching import (
     cast,
     condition,
     is_null,
-    together,
+    to_common_type,
     type_mismatch,
-    unknown,
+    unsupported,
 )
 from discreet.sql.reader.error_location import refusal_at
-from discreet.sql.reader.reader_model import Context, Here, Names
+from discreet.sql.reader.reader_model import Context, Environment, Names
 from discreet.sql.reader.scope import Scope
 
-Rule: TypeAlias = Callable[[Any, Here], Expression]
+Rule: TypeAlias = Callable[[Any, Environment], Expression]
 CASTS = {
     exp.DataType.Type.INT: Type.INTEGER, exp.DataType.Type.BIGINT: Type.INTEGER, exp.DataType.Type.DOUBLE: Type.REAL,
     exp.DataType.Type.FLOAT: Type.REAL, exp.DataType.Type.VARCHAR: Type.TEXT, exp.DataType.Type.TEXT: Type.TEXT,
@@ -70,7 +70,7 @@ def expression(node: exp.Expr, scope: Scope, context: Context, names: Names) -> 
     """What an expression means over the relation of a scope, or a refusal by name."""
     if _depth(node) > _DEEPEST:
         raise TooLarge("This expression is nested too deeply.", next_step="Use fewer levels of nesting.")
-    return reading(node, Here(scope, context, names, reading))
+    return reading(node, Environment(scope, context, names, reading))
 
 
 def predicate(node: exp.Expr, scope: Scope, context: Context, names: Names) -> Expression:
@@ -104,30 +104,30 @@ def _continues(child: exp.Expr, node: exp.Expr) -> bool:
     return isinstance(child, exp.Connector) and type(child) is type(node)
 
 
-def reading(node: exp.Expr, here: Here) -> Expression:
+def reading(node: exp.Expr, env: Environment) -> Expression:
     """What a node means where it stands: a stand-in, a subquery or window, or a call of the registry."""
     with refusal_at(node):
-        special = here.scope.replacement(node, here)
+        special = env.scope.replacement(node, env)
         if special is None:
-            special = here.context.special(node, here)
+            special = env.context.special(node, env)
         if special is not None:
             return special
         rule = _RULES.get(type(node)) or DAYS.get(type(node))
         if rule is not None:
-            return rule(node, here)
+            return rule(node, env)
         if type(node) in WORDS:
             word, places = WORDS[type(node)]
             only(node, *places)
-            return apply(word, *_arguments(node, places, here))
-        raise unknown(spoken(node))
+            return apply(word, *_arguments(node, places, env))
+        raise unsupported(spoken(node))
 
 
-def _arguments(node: exp.Expr, places: tuple[str, ...], here: Here) -> list[Expression]:
+def _arguments(node: exp.Expr, places: tuple[str, ...], env: Environment) -> list[Expression]:
     given: list[exp.Expr] = []
-    for place in places:
-        value = node.args.get(place)
+    for position in places:
+        value = node.args.get(position)
         given += value if isinstance(value, list) else [] if value is None else [value]
-    return [here.read(part) for part in given]
+    return [env.read(part) for part in given]
 
 
 def only(node: exp.Expr, *places: str) -> None:
@@ -149,20 +149,20 @@ def spoken(node: exp.Expr) -> str:
 # Names and constants
 
 
-def _column(node: exp.Column, here: Here) -> Expression:
+def _column(node: exp.Column, env: Environment) -> Expression:
     if not isinstance(node.this, exp.Identifier):
-        raise unknown("*")
-    alias = here.scope.aliases.get(node.name.lower()) if not node.table else None
-    if alias is None or here.scope.locate(node) is not None:
-        return here.scope.resolve(node)
-    here.scope.aliases = {name: other for name, other in here.scope.aliases.items() if other is not alias}
+        raise unsupported("*")
+    alias = env.scope.aliases.get(node.name.lower()) if not node.table else None
+    if alias is None or env.scope.locate(node) is not None:
+        return env.scope.resolve(node)
+    env.scope.aliases = {name: other for name, other in env.scope.aliases.items() if other is not alias}
     try:
-        return here.read(alias)
+        return env.read(alias)
     finally:
-        here.scope.aliases[node.name.lower()] = alias
+        env.scope.aliases[node.name.lower()] = alias
 
 
-def _literal(node: exp.Literal, _: Here) -> Expression:
+def _literal(node: exp.Literal, _: Environment) -> Expression:
     if node.is_string:
         return Literal(Type.TEXT, node.name)
     if not node.name.isdecimal():
@@ -175,9 +175,9 @@ def _literal(node: exp.Literal, _: Here) -> Expression:
     return Literal(Type.INTEGER, value)
 
 
-def _negative(node: exp.Neg, here: Here) -> Expression:
+def _negative(node: exp.Neg, env: Environment) -> Expression:
     only(node, "this")
-    inner = here.read(node.this)
+    inner = env.read(node.this)
     if isinstance(inner, Literal) and isinstance(inner.value, int | float) and not isinstance(inner.value, bool):
         return Literal(inner.type, -inner.value or type(inner.value)(0))
     return apply("-", inner)
@@ -186,7 +186,7 @@ def _negative(node: exp.Neg, here: Here) -> Expression:
 # Logic
 
 
-def _connected(node: exp.Connector, here: Here) -> Expression:
+def _connected(node: exp.Connector, env: Environment) -> Expression:
     """AND and OR in a row are one call, however long."""
     parts: list[exp.Expr] = []
     waiting: list[exp.Expr] = [node]
@@ -196,19 +196,19 @@ def _connected(node: exp.Connector, here: Here) -> Expression:
             waiting += [inner.right, inner.left]
         else:
             parts.append(inner)
-    return apply("AND" if isinstance(node, exp.And) else "OR", *(condition(here.read(part)) for part in parts))
+    return apply("AND" if isinstance(node, exp.And) else "OR", *(condition(env.read(part)) for part in parts))
 
 
-def _not(node: exp.Not, here: Here) -> Expression:
+def _not(node: exp.Not, env: Environment) -> Expression:
     inner = node.this.unnest()
     if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
-        return apply("IS NOT NULL", here.read(inner.this))
-    return apply("NOT", condition(here.read(node.this)))
+        return apply("IS NOT NULL", env.read(inner.this))
+    return apply("NOT", condition(env.read(node.this)))
 
 
-def _is(node: exp.Is, here: Here) -> Expression:
+def _is(node: exp.Is, env: Environment) -> Expression:
     only(node, "this", "expression")
-    inner = here.read(node.this)
+    inner = env.read(node.this)
     if isinstance(node.expression, exp.Null):
         return apply("IS NULL", inner)
     if not isinstance(node.expression, exp.Boolean) or (
@@ -218,20 +218,20 @@ def _is(node: exp.Is, here: Here) -> Expression:
     return call("is_true" if node.expression.this else "is_false", condition(inner))
 
 
-def _in(node: exp.In, here: Here) -> Expression:
+def _in(node: exp.In, env: Environment) -> Expression:
     only(node, "this", "expressions")
     if not node.expressions:
-        raise unknown("IN")
-    return apply("IN", here.read(node.this), *(here.read(part) for part in node.expressions))
+        raise unsupported("IN")
+    return apply("IN", env.read(node.this), *(env.read(part) for part in node.expressions))
 
 
-def _like(node: exp.Like | exp.ILike, here: Here) -> Expression:
+def _like(node: exp.Like | exp.ILike, env: Environment) -> Expression:
     only(node, "this", "expression", "negate")
-    made = apply("LIKE" if isinstance(node, exp.Like) else "ILIKE", here.read(node.this), here.read(node.expression))
+    made = apply("LIKE" if isinstance(node, exp.Like) else "ILIKE", env.read(node.this), env.read(node.expression))
     return apply("NOT", made) if node.args.get("negate") else made
 
 
-def _case(node: exp.Case | exp.If, here: Here) -> Expression:
+def _case(node: exp.Case | exp.If, env: Environment) -> Expression:
     only(node, "this", "ifs", "default", "true", "false")
     branches = node.args["ifs"] if isinstance(node, exp.Case) else [node]
     operand = node.this if isinstance(node, exp.Case) else None
@@ -239,9 +239,9 @@ def _case(node: exp.Case | exp.If, here: Here) -> Expression:
         exp.EQ(this=operand.copy(), expression=branch.this.copy()) if operand else branch.this for branch in branches
     ]
     last = node.args.get("default" if isinstance(node, exp.Case) else "false")
-    values = [here.read(branch.args["true"]) for branch in branches]
-    values = together([*values, here.read(last) if last is not None else Literal(Type.BOOLEAN, None)])
-    conditions = [condition(here.read(test)) for test in tests]
+    values = [env.read(branch.args["true"]) for branch in branches]
+    values = to_common_type([*values, env.read(last) if last is not None else Literal(Type.BOOLEAN, None)])
+    conditions = [condition(env.read(test)) for test in tests]
     pairs = [part for pair in zip(conditions, values[:-1], strict=True) for part in pair]
     return call("case", *pairs, values[-1])
 
@@ -249,45 +249,45 @@ def _case(node: exp.Case | exp.If, here: Here) -> Expression:
 # Functions
 
 
-def _cast(node: exp.Cast, here: Here) -> Expression:
+def _cast(node: exp.Cast, env: Environment) -> Expression:
     only(node, "this", "to")
     to = node.args["to"]
     if to.this not in CASTS or to.expressions:
         raise NotAllowed("CAST to this type is not supported.", next_step=CASTS_KNOWN)
-    value, kind = here.read(node.this), CASTS[to.this]
+    value, kind = env.read(node.this), CASTS[to.this]
     is_written = isinstance(value, Literal) and not isinstance(node, exp.TryCast)
     if is_written and kind in (Type.DATE, Type.TIMESTAMP) and value.properties.type is Type.TEXT:
         return as_type(value, kind)  # a day that does not exist is a mistake in the query, not a NULL
     return cast(value, kind)
 
 
-def _logarithm(node: exp.Log, here: Here) -> Expression:
+def _logarithm(node: exp.Log, env: Environment) -> Expression:
     """LOG(x), LOG10(x) and LOG2(x); the parser writes the base first."""
     only(node, "this", "expression")
     if node.expression is None or node.args.get("expression") is None:
-        return apply("LOG", here.read(node.this))
+        return apply("LOG", env.read(node.this))
     word = {"10": "LOG10", "2": "LOG2"}.get(node.this.name if isinstance(node.this, exp.Literal) else "")
     if word is None:
         raise NotAllowed(
             "LOG supports only the bases 10 and 2.", next_step="For another base, divide logarithms: LN(x) / LN(3)."
         )
-    return apply(word, here.read(node.expression))
+    return apply(word, env.read(node.expression))
 
 
-def _trim(node: exp.Trim, here: Here) -> Expression:
+def _trim(node: exp.Trim, env: Environment) -> Expression:
     only(node, "this", "position")
     side = node.args.get("position")
-    return apply({"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(side or "", "TRIM"), here.read(node.this))
+    return apply({"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(side or "", "TRIM"), env.read(node.this))
 
 
-def _concat(node: exp.Concat, here: Here) -> Expression:
+def _concat(node: exp.Concat, env: Environment) -> Expression:
     only(node, "expressions")
-    return apply("CONCAT", *(_text(here.read(part)) for part in node.expressions))
+    return apply("CONCAT", *(_text(env.read(part)) for part in node.expressions))
 
 
-def _piped(node: exp.DPipe, here: Here) -> Expression:
+def _piped(node: exp.DPipe, env: Environment) -> Expression:
     only(node, "this", "expression")
-    return apply("||", _text(here.read(node.this)), _text(here.read(node.expression)))
+    return apply("||", _text(env.read(node.this)), _text(env.read(node.expression)))
 
 
 def _text(inner: Expression) -> Expression:
@@ -295,15 +295,15 @@ def _text(inner: Expression) -> Expression:
     return cast(inner, Type.TEXT) if inner.properties.type in (Type.INTEGER, Type.DATE, Type.TIMESTAMP) else inner
 
 
-def _paren(node: exp.Paren, here: Here) -> Expression:
-    return here.read(node.this)
+def _paren(node: exp.Paren, env: Environment) -> Expression:
+    return env.read(node.this)
 
 
-def _boolean(node: exp.Boolean, _: Here) -> Expression:
+def _boolean(node: exp.Boolean, _: Environment) -> Expression:
     return Literal(Type.BOOLEAN, bool(node.this))
 
 
-def _null(_: exp.Null, __: Here) -> Expression:
+def _null(_: exp.Null, __: Environment) -> Expression:
     return Literal(Type.BOOLEAN, None)
 
 

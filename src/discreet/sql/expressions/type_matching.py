@@ -24,7 +24,7 @@ def apply(word: str, *args: Expression) -> Expression:
     """The function that SQL spells so, of these arguments: the first record that takes them as they are, else with integers as reals."""
     records = spelled(word)
     if not records:
-        raise unknown(word)
+        raise unsupported(word)
     for widen in (False, True):
         for record in records:
             fitting = _fitting(record, args, widen=widen)
@@ -33,7 +33,7 @@ def apply(word: str, *args: Expression) -> Expression:
     raise type_mismatch()
 
 
-def together(args: Sequence[Expression]) -> list[Expression]:
+def to_common_type(args: Sequence[Expression]) -> list[Expression]:
     """The same values, of one type."""
     kind = _common(args, widen=True)
     if kind is None:
@@ -92,7 +92,7 @@ def type_mismatch() -> NotAllowed:
     )
 
 
-def unknown(word: str) -> NotAllowed:
+def unsupported(word: str) -> NotAllowed:
     """The refusal of what has no record."""
     return NotAllowed(
         f"{word.upper()} is not supported here.",

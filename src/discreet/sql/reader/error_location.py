@@ -71,8 +71,8 @@ def unknown_name(problem: str, name: str, known: Iterable[str], *, next_step: st
     """The refusal of a name that is none, with those that look like it; names of the catalog are public."""
     spelt = {other.lower(): other for other in known}
     near = [spelt[other] for other in difflib.get_close_matches(name.lower(), spelt, n=_MOST_NAMES)]
-    meant = f"Did you mean {' or '.join(near)}?" if near else next_step
-    return UnknownName(problem, next_step=meant, instead=near)
+    resolved = f"Did you mean {' or '.join(near)}?" if near else next_step
+    return UnknownName(problem, next_step=resolved, instead=near)
 
 
 def unknown_table(name: str, known: Iterable[str], catalog: Catalog) -> QueryRefused:

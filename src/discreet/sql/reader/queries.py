@@ -97,7 +97,7 @@ class _Reader:
         self._known: dict[int, tuple[exp.Expr, Rows | Released]] = {}  # with the node, so that its id stays its own
         self._depth = 0
 
-    def read(self, query: exp.Expr, names: Names, _outside: Scope | None = None) -> Rows | Released:
+    def read(self, query: exp.Expr, names: Names, _outer_conditions: Scope | None = None) -> Rows | Released:
         """A query as rows of people or public rows, or as a released table."""
         if id(query) in self._known:
             return self._known[id(query)][1]
@@ -180,7 +180,7 @@ class _Reader:
         joined = stacked([left, right])
         order = query.args["order"].expressions if query.args.get("order") else []
         rows = RowReader([Source("", joined, 0)])
-        outputs = [(name, computed.after) for name, computed in rows.columns()]
+        outputs = [(name, computed.value) for name, computed in rows.columns()]
         keys = [ordered(node, outputs, rows) for node in order]
         return Released(sorted_view(lambda _: joined.view, outputs, keys, limit_of(query)), joined.names, joined.types)
 

@@ -49,7 +49,7 @@ Names: TypeAlias = Mapping[str, Rows | Released]
 Read: TypeAlias = Callable[[exp.Expr, Names, "Scope | None"], Rows | Released]
 
 
-Special: TypeAlias = Callable[[exp.Expr, "Here"], Expression | None]
+Special: TypeAlias = Callable[[exp.Expr, "Environment"], Expression | None]
 """Reads a subquery or a window in an expression; None for anything else."""
 
 
@@ -62,7 +62,7 @@ def _not_set(_query: exp.Expr, _names: Names, _scope: Scope | None) -> Rows | Re
     raise RuntimeError(message)
 
 
-def _nothing_special(_node: exp.Expr, _here: Here) -> Expression | None:
+def _nothing_special(_node: exp.Expr, _here: Environment) -> Expression | None:
     return None
 
 
@@ -92,13 +92,13 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class Environment:
     """Where an expression stands: its scope, the query, the names of WITH, and how its parts are read."""
 
     scope: Scope
     context: Context
     names: Names
-    reading: Callable[[exp.Expr, Here], Expression]
+    reading: Callable[[exp.Expr, Environment], Expression]
 
     def read(self, node: exp.Expr) -> Expression:
         """What a part of the expression means."""

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.algebra.aggregates import Window
-from discreet.algebra.expressions import Call, Expression, Field, Literal, call, fields_of, moved, over
+from discreet.algebra.expressions import Call, Expression, Field, Literal, call, fields_of, shift_fields, substituted
 from discreet.algebra.relations import Filter, Join, Mark, Relation, Windowed
 from discreet.errors import NotAllowed, UnknownName
 from discreet.sql.reader.error_location import unknown_name
 
 if TYPE_CHECKING:
-    from discreet.sql.reader.reader_model import Here, Rows
+    from discreet.sql.reader.reader_model import Environment, Rows
 
 OUTER = 10**6
 """Columns of the SELECT around this one are read as positions from here on, and one level further for each level further out."""
@@ -92,9 +92,11 @@ class Scope:
         own = self.locate(column)
         if own is not None:
             return own
-        elsewhere = self.beside is not None and self.beside is not self.parent and bool(self.beside.places(column))
+        elsewhere = (
+            self.beside is not None and self.beside is not self.parent and bool(self.beside.matching_positions(column))
+        )
         if self.parent is not None and not elsewhere:
-            return moved(self.parent.resolve(column), OUTER)
+            return shift_fields(self.parent.resolve(column), OUTER)
         raise self._no_column(column)
 
     def _no_column(self, column: exp.Column) -> UnknownName:
@@ -112,8 +114,8 @@ class Scope:
 
     def locate(self, column: exp.Column) -> Expression | None:
         """What a name means among the sources of this SELECT; None if nothing."""
-        name, places = column.name.lower(), self.places(column)
-        beside = self.beside is not None and not column.table and bool(self.beside.places(column))
+        name, places = column.name.lower(), self.matching_positions(column)
+        beside = self.beside is not None and not column.table and bool(self.beside.matching_positions(column))
         shared = not column.table and name in self.merged
         if (len(places) > 1 and not shared) or (places and beside):
             raise UnknownName(f"Several tables have a column {column.name}.", next_step=f"Write table.{column.name}.")
@@ -121,7 +123,7 @@ class Scope:
             return self._merged(name)
         return self.relation.field(places[0]) if places else None
 
-    def places(self, column: exp.Column) -> list[int]:
+    def matching_positions(self, column: exp.Column) -> list[int]:
         """The positions that a name could mean among the sources of this SELECT."""
         table = column.table.lower()
         sources = [source for source in self.sources if not table or source.called.lower() == table]
@@ -162,31 +164,31 @@ class Scope:
 
     # Expressions
 
-    def replacement(self, _node: exp.Expr, _here: Here) -> Expression | None:
+    def replacement(self, _node: exp.Expr, _here: Environment) -> Expression | None:
         """What an aggregate or a key stands for, in a SELECT that groups; nothing here."""
         return None
 
-    def fresh(self, expression: Expression) -> Expression:
+    def rebase(self, expression: Expression) -> Expression:
         """The same expression over what the relation has become; refused if it reads the SELECT around this one."""
         if any(part.at >= OUTER for part in fields_of(expression)):
             raise NotAllowed(
                 "This subquery uses a column of the outer query in a place where that is not supported.",
                 next_step="Use the outer column only in the subquery's WHERE, as in inner.x = outer.x.",
             )
-        return over(expression, [self.relation.field(at) for at in range(self.width)])
+        return substituted(expression, [self.relation.field(at) for at in range(self.width)])
 
     # Growing
 
     def keep(self, conditions: Sequence[Expression]) -> None:
         """Only the rows for which all conditions are true."""
         if conditions:
-            self.relation = Filter(self.relation, self.fresh(all_of(conditions)))
+            self.relation = Filter(self.relation, self.rebase(all_of(conditions)))
 
     def mark(
         self, inner: Scope, keys: Sequence[tuple[Expression, Expression]], on: Expression | None, *, fan_out: int
     ) -> Field:
         """A column that says whether the relation of another scope has a row that fits."""
-        pairs = tuple((self.fresh(ours), inner.fresh(theirs)) for ours, theirs in keys)
+        pairs = tuple((self.rebase(ours), inner.rebase(theirs)) for ours, theirs in keys)
         self.relation = Mark(self.relation, inner.relation, pairs, on, fan_out)
         return self.relation.field(self.width - 1)
 

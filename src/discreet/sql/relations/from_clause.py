@@ -13,7 +13,7 @@ from discreet.sql.expressions.row_expressions import conjuncts, predicate
 from discreet.sql.reader.error_location import refusal_at, unknown_table
 from discreet.sql.reader.reader_model import Context, Names, Released, Rows
 from discreet.sql.reader.scope import Scope, Source
-from discreet.sql.relations.joins import Asked, can_meet, join
+from discreet.sql.relations.joins import JoinClause, can_join, join
 
 _MOST_NODES = 500
 """The most relations in one tree."""
@@ -25,17 +25,19 @@ def open_from(select: exp.Select, names: Names, context: Context, parent: Scope 
     if origin is None:
         raise NotAllowed("The query has no FROM.", next_step="Add FROM and a table of the catalog.")
     where = conjuncts(select.args["where"].this) if select.args.get("where") else []
-    scope = _placed(origin.this, names, context, nth=0)
+    scope = _scope_of(origin.this, names, context, nth=0)
     scope.parent = parent
-    waiting = [Asked(node, where, context, names) for node in select.args.get("joins") or ()]
-    brings_back = _brings_back(waiting)
-    others = [(_placed(asked.node.this, names, context, nth=nth), asked) for nth, asked in enumerate(waiting, start=1)]
+    waiting = [JoinClause(node, where, context, names) for node in select.args.get("joins") or ()]
+    has_right_or_full_join = _has_right_or_full_join(waiting)
+    others = [
+        (_scope_of(clause.node.this, names, context, nth=nth), clause) for nth, clause in enumerate(waiting, start=1)
+    ]
     _check_names([scope, *(other for other, _ in others)])
     while others:
-        run = next((at for at, (_, asked) in enumerate(others) if not asked.is_bare), len(others))
+        run = next((at for at, (_, clause) in enumerate(others) if not clause.is_bare), len(others))
         _join_all(scope, others[: max(run, 1)])
         others = others[max(run, 1) :]
-    if brings_back:  # such a join may bring rows that an equality in WHERE takes away
+    if has_right_or_full_join:  # such a join may bring rows that an equality in WHERE takes away
         scope.consumed.clear()
         if scope.pending:
             raise NotAllowed(
@@ -46,10 +48,10 @@ def open_from(select: exp.Select, names: Names, context: Context, parent: Scope 
     return scope
 
 
-def _brings_back(joins: Sequence[Asked]) -> bool:
+def _has_right_or_full_join(joins: Sequence[JoinClause]) -> bool:
     """Whether there is a right or full join. Behind a comma these would mean something else than they look like."""
-    at = next((at for at, asked in enumerate(joins) if asked.how in ("RIGHT", "FULL")), None)
-    if at is not None and any(asked.is_bare and not asked.node.kind for asked in joins[:at]):
+    at = next((at for at, clause in enumerate(joins) if clause.how in ("RIGHT", "FULL")), None)
+    if at is not None and any(clause.is_bare and not clause.node.kind for clause in joins[:at]):
         raise NotAllowed(
             "A RIGHT or FULL join cannot follow a comma in FROM.",
             next_step="Replace the comma with CROSS JOIN, or move the join into a subquery.",
@@ -57,14 +59,14 @@ def _brings_back(joins: Sequence[Asked]) -> bool:
     return at is not None
 
 
-def _join_all(scope: Scope, others: list[tuple[Scope, Asked]]) -> None:
+def _join_all(scope: Scope, others: list[tuple[Scope, JoinClause]]) -> None:
     """One join with a condition; or several without, each as soon as WHERE says what it is equated with."""
     while others:
-        ready = [pair for pair in others if can_meet(scope, *pair)] if len(others) > 1 else others
-        other, asked = (ready or others)[0]
-        others.remove((other, asked))
-        with refusal_at(asked.node):
-            join(scope, other, asked)
+        ready = [pair for pair in others if can_join(scope, *pair)] if len(others) > 1 else others
+        other, clause = (ready or others)[0]
+        others.remove((other, clause))
+        with refusal_at(clause.node):
+            join(scope, other, clause)
 
 
 def _check_names(scopes: Sequence[Scope]) -> None:
@@ -73,7 +75,7 @@ def _check_names(scopes: Sequence[Scope]) -> None:
         raise UnknownName("Two tables in FROM have the same name.", next_step="Give one of them an alias with AS.")
 
 
-def _placed(node: exp.Expr, names: Names, context: Context, *, nth: int) -> Scope:
+def _scope_of(node: exp.Expr, names: Names, context: Context, *, nth: int) -> Scope:
     with refusal_at(node):
         return _source(node, names, context, nth=nth)
 
@@ -111,7 +113,7 @@ def _named(name: str, names: Names, context: Context) -> Rows | Released:
     return Rows(scan(table, context.catalog, size=size), tuple(table.columns), table)
 
 
-def keep_where(select: exp.Select, scope: Scope, names: Names, context: Context) -> None:
+def apply_where(select: exp.Select, scope: Scope, names: Names, context: Context) -> None:
     """WHERE, with what inner joins left to it."""
     where = select.args.get("where")
     nodes = [*scope.pending, *(conjuncts(where.this) if where is not None else [])]

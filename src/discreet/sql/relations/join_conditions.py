@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from discreet.algebra.expressions import Call, Expression, Field, fields_of, moved
+from discreet.algebra.expressions import Call, Expression, Field, fields_of, shift_fields
 from discreet.algebra.relations import Filter, Join, Mark, Project, Relation, Scan, Windowed
 from discreet.catalog import Table
 from discreet.errors import NotAllowed
@@ -38,7 +38,7 @@ def split(conditions: Sequence[Expression]) -> Parts:
         if levels <= {0}:
             parts.inner.append(condition)
         elif levels == {1}:
-            parts.outer.append(moved(condition, -OUTER))
+            parts.outer.append(shift_fields(condition, -OUTER))
         elif levels == {0, 1}:
             pair = _pair(condition)
             if pair is None:
@@ -59,8 +59,8 @@ def _pair(condition: Expression) -> Pair | None:
         return None
     a, b = condition.args
     if _levels(a) == {1} and _levels(b) == {0}:
-        return moved(a, -OUTER), b
-    return (moved(b, -OUTER), a) if _levels(a) == {0} and _levels(b) == {1} else None
+        return shift_fields(a, -OUTER), b
+    return (shift_fields(b, -OUTER), a) if _levels(a) == {0} and _levels(b) == {1} else None
 
 
 def refuse_further(parts: Parts) -> None:
@@ -108,9 +108,9 @@ def _follows_path(ours: tuple[Table, str] | None, theirs: tuple[Table, str] | No
     return ours is not None and theirs is not None and (_refers(ours, theirs) or _refers(theirs, ours))
 
 
-def _refers(here: tuple[Table, str], there: tuple[Table, str]) -> bool:
+def _refers(env: tuple[Table, str], there: tuple[Table, str]) -> bool:
     """Whether this equality is the first step of the path by which the catalog finds the person."""
-    (table, column), (other, key) = here, there
+    (table, column), (other, key) = env, there
     if table.unit is None or not table.unit.path:
         return False
     step = table.unit.path[0]
@@ -128,11 +128,11 @@ def _is_owner(expression: Expression) -> bool:
 
 def with_field(scope: Scope, expression: Expression) -> Field:
     """An expression as a column: itself, or appended to the relation."""
-    fresh = scope.fresh(expression)
-    if isinstance(fresh, Field):
-        return fresh
+    rebase = scope.rebase(expression)
+    if isinstance(rebase, Field):
+        return rebase
     relation = scope.relation
-    scope.relation = Project(relation, (*(relation.field(at) for at in range(scope.width)), fresh))
+    scope.relation = Project(relation, (*(relation.field(at) for at in range(scope.width)), rebase))
     return scope.relation.field(scope.width - 1)
 
 

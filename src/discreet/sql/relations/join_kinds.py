@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.algebra.expressions import Expression, Field, call, moved
+from discreet.algebra.expressions import Expression, Field, call, shift_fields
 from discreet.algebra.relations import Join, JoinKind
 from discreet.sql.reader.reader_model import Context
 from discreet.sql.reader.scope import OUTER, Scope, all_of
@@ -19,11 +19,11 @@ def joined(left: Scope, right: Scope, how: JoinKind, parts: Parts, context: Cont
     else:
         right.keep(parts.inner)
     if keeps_left:
-        rest += [moved(condition, OUTER) for condition in parts.outer]
+        rest += [shift_fields(condition, OUTER) for condition in parts.outer]
     else:
         left.keep(parts.outer)
     keys = [_key(left, right, pair) for pair in _needed(left, right, parts.keys)]
-    pairs = tuple((left.fresh(ours), right.fresh(theirs)) for ours, theirs in keys)
+    pairs = tuple((left.rebase(ours), right.rebase(theirs)) for ours, theirs in keys)
     on = side_by_side(rest, left.relation, right.relation)
     return Join(left.relation, right.relation, how, pairs, on, _fan_out(left, right, pairs, context))
 
@@ -57,7 +57,7 @@ def marked(outer: Scope, inner: Scope, parts: Parts, context: Context) -> Expres
     refuse_further(parts)
     inner.keep(parts.inner)
     pairs = without_owners(parts.keys) if not inner.is_public else list(parts.keys)
-    keys = [(ours, with_field(inner, theirs) if inner.is_public else inner.fresh(theirs)) for ours, theirs in pairs]
+    keys = [(ours, with_field(inner, theirs) if inner.is_public else inner.rebase(theirs)) for ours, theirs in pairs]
     on = side_by_side(parts.rest, outer.relation, inner.relation)
     many = on is not None and inner.is_public and not outer.is_public
     fan_out = multiplicity(inner, [theirs for _, theirs in keys], context) if many else 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from discreet.algebra.expressions import Expression, moved
+from discreet.algebra.expressions import Expression, shift_fields
 from discreet.algebra.relations import JoinKind
 from discreet.errors import JoinsPeople, NotAllowed, UnknownName
 from discreet.sql.expressions.row_expressions import conjuncts, predicate
@@ -27,7 +27,7 @@ SPECIAL = (exp.Exists, exp.Subquery, exp.Select, exp.Window)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JoinClause:
     """A join as the query has it, and the equalities of WHERE that may serve it."""
 
     node: exp.Join
@@ -66,25 +66,29 @@ class Asked:
         return self.node.args.get("on") is None and not self.node.args.get("using")
 
 
-def join(scope: Scope, other: Scope, asked: Asked) -> None:
+def join(scope: Scope, other: Scope, clause: JoinClause) -> None:
     """One more source beside those of the scope."""
-    how = asked.how
+    how = clause.how
     left, right = (other, scope) if how == "RIGHT" else (scope, other)
     with _side_by_side(scope, other, left, right):
         parts = split(
-            [*_using(left, right, asked), *_on(scope, left, right, asked), *_said_in_where(scope, left, right, asked)]
+            [
+                *_using(left, right, clause),
+                *_on(scope, left, right, clause),
+                *_equalities_of_where(scope, left, right, clause),
+            ]
         )
     refuse_further(parts)
     _check_people(left, right, parts.keys)
     if how in ("SEMI", "ANTI"):
-        mark = marked(left, right, parts, asked.context)
+        mark = marked(left, right, parts, clause.context)
         scope.keep([mark if how == "SEMI" else apply("NOT", mark)])
         return
-    kind = _kind(left, right, how, asked.context)
-    relation = joined(left, right, kind, parts, asked.context, keeps_left=how != "INNER")
-    _put_together(scope, left, right, asked, kind)
+    kind = _kind(left, right, how, clause.context)
+    relation = joined(left, right, kind, parts, clause.context, keeps_left=how != "INNER")
+    _merge_scopes(scope, left, right, clause, kind)
     scope.relation = relation
-    _keep_later(scope, asked)
+    _apply_subquery_conditions(scope, clause)
 
 
 @contextmanager
@@ -99,53 +103,53 @@ def _side_by_side(scope: Scope, other: Scope, left: Scope, right: Scope) -> Iter
         scope.parent, scope.beside, other.beside = around, None, None
 
 
-def _using(left: Scope, right: Scope, asked: Asked) -> Iterator[Expression]:
-    for name in asked.node.args.get("using") or ():
+def _using(left: Scope, right: Scope, clause: JoinClause) -> Iterator[Expression]:
+    for name in clause.node.args.get("using") or ():
         ours, theirs = (_own(side, name.name) for side in (left, right))
-        yield apply("=", theirs, moved(ours, OUTER))
+        yield apply("=", theirs, shift_fields(ours, OUTER))
 
 
 def _own(side: Scope, name: str) -> Expression:
     beside, side.beside = side.beside, None
     try:
-        place = side.locate(exp.column(name))
+        position = side.locate(exp.column(name))
     finally:
         side.beside = beside
-    if place is None:
+    if position is None:
         raise UnknownName(
             f"USING needs a column {name} on both sides of the join.", next_step="Use ON a.x = b.y instead."
         )
-    return place
+    return position
 
 
-def _on(scope: Scope, left: Scope, right: Scope, asked: Asked) -> Iterator[Expression]:
+def _on(scope: Scope, left: Scope, right: Scope, clause: JoinClause) -> Iterator[Expression]:
     """The parts of ON. Of an inner join, what needs more than the two sides is read after it, which means the same."""
-    for node in asked.conditions:
+    for node in clause.conditions:
         if node.find(*SPECIAL) is not None:
-            if asked.how != "INNER":
-                yield _of_one_side(node, left, right, asked)
+            if clause.how != "INNER":
+                yield _condition_of_one_side(node, left, right, clause)
             continue
-        condition = predicate(node, right, asked.context, asked.names)
-        if asked.how == "INNER" and split([condition]).further:
+        condition = predicate(node, right, clause.context, clause.names)
+        if clause.how == "INNER" and split([condition]).further:
             scope.pending.append(node)
         else:
             yield condition
 
 
-def _keep_later(scope: Scope, asked: Asked) -> None:
+def _apply_subquery_conditions(scope: Scope, clause: JoinClause) -> None:
     """The conditions of an inner join that have subqueries, once both sides are there."""
-    nodes = [node for node in asked.conditions if node.find(*SPECIAL) is not None] if asked.how == "INNER" else []
-    scope.keep([predicate(node, scope, asked.context, asked.names) for node in nodes])
+    nodes = [node for node in clause.conditions if node.find(*SPECIAL) is not None] if clause.how == "INNER" else []
+    scope.keep([predicate(node, scope, clause.context, clause.names) for node in nodes])
 
 
-def _of_one_side(node: exp.Expr, left: Scope, right: Scope, asked: Asked) -> Expression:
+def _condition_of_one_side(node: exp.Expr, left: Scope, right: Scope, clause: JoinClause) -> Expression:
     """A condition with a subquery: it becomes a column of the side that it speaks of."""
     within, right.parent = right.parent, left.parent
     try:
         for side, other, by in ((left, right, OUTER), (right, left, 0)):
             before, beside, side.beside = side.relation, side.beside, other
             try:
-                return moved(predicate(node, side, asked.context, asked.names), by)
+                return shift_fields(predicate(node, side, clause.context, clause.names), by)
             except UnknownName:
                 side.relation = before
             finally:
@@ -158,24 +162,24 @@ def _of_one_side(node: exp.Expr, left: Scope, right: Scope, asked: Asked) -> Exp
     )
 
 
-def _said_in_where(scope: Scope, left: Scope, right: Scope, asked: Asked) -> Iterator[Expression]:
+def _equalities_of_where(scope: Scope, left: Scope, right: Scope, clause: JoinClause) -> Iterator[Expression]:
     """Equalities of WHERE between both sides of an inner join: they are its keys, wherever they stand."""
-    if asked.how != "INNER":
+    if clause.how != "INNER":
         return
-    for node, condition in equalities(left, right, asked):
+    for node, condition in equalities(left, right, clause):
         scope.consumed.add(id(node))
         yield condition
 
 
-def equalities(left: Scope, right: Scope, asked: Asked) -> list[tuple[exp.Expr, Expression]]:
+def equalities(left: Scope, right: Scope, clause: JoinClause) -> list[tuple[exp.Expr, Expression]]:
     """What WHERE equates between two sides, as far as it speaks of them alone."""
     around, left.parent = left.parent, None
     pairs: list[tuple[exp.Expr, Expression]] = []
     try:
-        for node in asked.where:
+        for node in clause.where:
             if isinstance(node, exp.EQ) and node.find(*SPECIAL) is None:
                 try:
-                    condition = predicate(node, right, asked.context, asked.names)
+                    condition = predicate(node, right, clause.context, clause.names)
                 except UnknownName:
                     continue
                 if split([condition]).keys:
@@ -185,10 +189,10 @@ def equalities(left: Scope, right: Scope, asked: Asked) -> list[tuple[exp.Expr, 
     return pairs
 
 
-def can_meet(scope: Scope, other: Scope, asked: Asked) -> bool:
+def can_join(scope: Scope, other: Scope, clause: JoinClause) -> bool:
     """Whether WHERE says enough to join this source next: the person where both are protected, else any key."""
     with _side_by_side(scope, other, scope, other):
-        keys = split([condition for _, condition in equalities(scope, other, asked)]).keys
+        keys = split([condition for _, condition in equalities(scope, other, clause)]).keys
     if scope.is_public or other.is_public:
         return bool(keys)
     return names_the_person(keys, scope.relation, other.relation)
@@ -220,9 +224,9 @@ def _kind(left: Scope, right: Scope, how: str, context: Context) -> JoinKind:
     return JoinKind.LEFT
 
 
-def _put_together(scope: Scope, left: Scope, right: Scope, asked: Asked, how: JoinKind) -> None:
+def _merge_scopes(scope: Scope, left: Scope, right: Scope, clause: JoinClause, how: JoinKind) -> None:
     """Names and positions of both sides: the right one stands behind the left."""
-    names = [name.name.lower() for name in asked.node.args.get("using") or ()]
+    names = [name.name.lower() for name in clause.node.args.get("using") or ()]
     ours = [_places(left, name) for name in names]
     right.shift(left.width)
     theirs = [_places(right, name) for name in names]

@@ -18,9 +18,9 @@ from discreet.sql.expressions.row_expressions import conjuncts, expression, pred
 from discreet.sql.expressions.subqueries import Subqueries
 from discreet.sql.reader.error_location import clause_name
 from discreet.sql.reader.public_lookup import PublicLookup
-from discreet.sql.reader.reader_model import Context, Here, Names, Rows, across_people_refusal
+from discreet.sql.reader.reader_model import Context, Environment, Names, Rows, across_people_refusal
 from discreet.sql.reader.scope import Scope
-from discreet.sql.relations.from_clause import check_size, keep_where, open_from
+from discreet.sql.relations.from_clause import apply_where, check_size, open_from
 
 _CLAUSES = {
     "expressions", "from_", "joins", "where", "group", "having", "distinct", "qualify", "with_", "windows",
@@ -32,9 +32,9 @@ def context_of(catalog: Catalog, lookup: PublicLookup, *, today: date | None = N
     return Context(catalog, lookup, today, special=special)
 
 
-def special(node: exp.Expr, here: Here) -> Expression | None:
+def special(node: exp.Expr, env: Environment) -> Expression | None:
     """What subqueries and windows stand for in an expression."""
-    return window(node, here) if isinstance(node, exp.Window) else _SUBQUERIES(node, here)
+    return window(node, env) if isinstance(node, exp.Window) else _SUBQUERIES(node, env)
 
 
 _SUBQUERIES = Subqueries(open_from)
@@ -44,7 +44,7 @@ def read_rows(select: exp.Select, names: Names, context: Context) -> Rows:
     """The rows of a SELECT; refused as a release where it counts across people."""
     context.special = special
     base = open_from(select, names, context)
-    keep_where(select, base, names, context)
+    apply_where(select, base, names, context)
     base.windows = {node.this.name.lower(): node for node in select.args.get("windows") or ()}
     scope = _grouped(select, base, context, names)
     _check_clauses(select)
@@ -95,7 +95,7 @@ def _grouped(select: exp.Select, base: Scope, context: Context, names: Names) ->
         raise across_people_refusal()
     clauses = [select.args[name].this for name in ("having", "qualify") if select.args.get(name)]
     nodes = [part for node in (*select.expressions, *clauses) for part in aggregates_in(node)]
-    return grouped(base, keys, nodes, Here(base, context, names, reading))
+    return grouped(base, keys, nodes, Environment(base, context, names, reading))
 
 
 def group_nodes(select: exp.Select, scope: Scope) -> list[exp.Expr]:
@@ -117,7 +117,7 @@ def named_in_select(node: exp.Expr, select: exp.Select, scope: Scope) -> exp.Exp
     projections = select.expressions
     if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(projections):
         return projections[int(node.name) - 1].unalias()
-    if isinstance(node, exp.Column) and not node.table and not scope.places(node):
+    if isinstance(node, exp.Column) and not node.table and not scope.matching_positions(node):
         for projection in projections:
             if isinstance(projection, exp.Alias) and projection.alias.lower() == node.name.lower():
                 return projection.this
@@ -161,7 +161,7 @@ def _starred(node: exp.Expr, scope: Scope) -> list[tuple[str, Expression]]:
 
 def _projected(scope: Scope, columns: Sequence[tuple[str, Expression]]) -> Rows:
     """The columns of the SELECT list, and nothing else; as they stand, where that is all that there is."""
-    expressions = tuple(scope.fresh(column) for _, column in columns)
+    expressions = tuple(scope.rebase(column) for _, column in columns)
     people = frozenset(at for at, (_, column) in enumerate(columns) if scope.is_person(column))
     names = tuple(name for name, _ in columns)
     relation = scope.relation if _is_all(expressions, scope.relation) else Project(scope.relation, expressions)
@@ -197,10 +197,10 @@ def distinct_rows(rows: Rows) -> Rows:
 
 def _first_of_each(select: exp.Select, scope: Scope, context: Context, names: Names) -> None:
     """DISTINCT ON: the first row, in the order that is asked for, of each combination."""
-    here = Here(scope, context, names, reading)
+    env = Environment(scope, context, names, reading)
     on = select.args["distinct"].args["on"]
     keys = [
-        here.read(named_in_select(node, select, scope))
+        env.read(named_in_select(node, select, scope))
         for node in (on.expressions if isinstance(on, exp.Tuple) else [on.unnest()])
     ]
     if not scope.is_public and not any(scope.is_person(key) for key in keys):
@@ -209,12 +209,12 @@ def _first_of_each(select: exp.Select, scope: Scope, context: Context, names: Na
             next_step="Add the person's id column to DISTINCT ON.",
         )
     order = select.args.get("order")
-    sorting = [key for node in (order.expressions if order is not None else ()) for key in sort_keys(node, here)]
-    place = scope.window(
+    sorting = [key for node in (order.expressions if order is not None else ()) for key in sort_keys(node, env)]
+    position = scope.window(
         Window(
             operation=RowFunction.ROW_NUMBER, value=None, offset=0, frame=None,
-            partition=tuple(scope.fresh(key) for key in keys if scope.is_public or not scope.is_person(key)),
-            order=tuple(Order(scope.fresh(key.by), key.falling) for key in sorting),
+            partition=tuple(scope.rebase(key) for key in keys if scope.is_public or not scope.is_person(key)),
+            order=tuple(Order(scope.rebase(key.by), key.descending) for key in sorting),
         )
     )  # fmt: skip
-    scope.keep([call("eq", place, Literal(Type.INTEGER, 1))])
+    scope.keep([call("eq", position, Literal(Type.INTEGER, 1))])

@@ -37,7 +37,7 @@ def read_sets(query: exp.SetOperation, left: Rows, right: Rows, _context: Contex
         )
     distinct = bool(query.args.get("distinct"))
     people = left.people & right.people
-    ours, theirs = _alike(left.relation, right.relation)
+    ours, theirs = _same_types(left.relation, right.relation)
     if isinstance(query, exp.Union):
         both = Rows(UnionAll((ours, theirs)), left.names, None, people)
         return distinct_rows(both) if distinct else both
@@ -54,7 +54,7 @@ def _unit(rows: Rows) -> Type | None:
     return None if person is None else person.type
 
 
-def _alike(left: Relation, right: Relation) -> tuple[Relation, Relation]:
+def _same_types(left: Relation, right: Relation) -> tuple[Relation, Relation]:
     """Both sides with columns of the same types: whole numbers beside reals become reals, and NULL becomes what it stands beside."""
     pairs = [_pair(left, right, at) for at in range(len(left.columns))]
     return _computed(left, [a for a, _ in pairs]), _computed(right, [b for _, b in pairs])

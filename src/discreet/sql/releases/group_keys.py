@@ -16,7 +16,7 @@ from discreet.sql.reader.public_lookup import PublicLookup
 MOST_SETS = 64
 
 
-def values_of(key: Expression, lookup: PublicLookup) -> tuple[Value | None, ...] | None:
+def public_values(key: Expression, lookup: PublicLookup) -> tuple[Value | None, ...] | None:
     """Every value that a key can have, where that is public; None where groups must be selected privately."""
     origin = key.properties.origin
     if origin is None:
@@ -58,7 +58,7 @@ def grouping_sets_of(select: exp.Select, number: Callable[[exp.Expr], int]) -> l
 
 def _choices(node: exp.Expr, number: Callable[[exp.Expr], int]) -> list[tuple[int, ...]]:
     if isinstance(node, exp.Rollup | exp.Cube):
-        parts = [_together(part, number) for part in node.expressions]
+        parts = [_composite_key(part, number) for part in node.expressions]
         if isinstance(node, exp.Rollup):
             return [tuple(itertools.chain(*parts[:end])) for end in range(len(parts), -1, -1)]
         if len(parts) > 6:
@@ -66,11 +66,11 @@ def _choices(node: exp.Expr, number: Callable[[exp.Expr], int]) -> list[tuple[in
         masks = itertools.product((True, False), repeat=len(parts))
         return [tuple(itertools.chain(*itertools.compress(parts, mask))) for mask in masks]
     if isinstance(node, exp.GroupingSets):
-        return [_together(part, number) for part in node.expressions]
+        return [_composite_key(part, number) for part in node.expressions]
     return [(number(node),)]
 
 
-def _together(node: exp.Expr, number: Callable[[exp.Expr], int]) -> tuple[int, ...]:
+def _composite_key(node: exp.Expr, number: Callable[[exp.Expr], int]) -> tuple[int, ...]:
     """(a, b) within ROLLUP or GROUPING SETS."""
     parts = node.expressions if isinstance(node, exp.Tuple) else [node.unnest()]
     return tuple(number(part) for part in parts)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.algebra.expressions import Expression, Field, both, call
+from discreet.algebra.expressions import Expression, Field, call, conjunction
 from discreet.algebra.grids import Grid, grid_for
 from discreet.algebra.query import Measure, MeasureKind
 from discreet.algebra.relations import Relation
@@ -34,7 +34,7 @@ _KNOWN = "COUNT, SUM, AVG, VARIANCE, STDDEV, CORR, COVAR_SAMP, REGR_SLOPE, MEDIA
 
 
 @dataclass(slots=True)
-class Measuring:
+class MeasureCollector:
     """Collects the measures of one SELECT. Equal measures are measured, and paid for, once."""
 
     read: Callable[[exp.Expr], Expression]
@@ -53,7 +53,7 @@ class Measuring:
             return self._within_group(node, where)
         if isinstance(node, exp.CountIf):
             return self._measured(
-                Measure(kind=MeasureKind.ROWS, where=both([*_some(where), self._condition(node.this)]))
+                Measure(kind=MeasureKind.ROWS, where=conjunction([*_some(where), self._condition(node.this)]))
             )
         if isinstance(node, exp.Count):
             return self._measured(self._count(node.this, where))
@@ -122,7 +122,7 @@ class Measuring:
             raise NotAllowed("COUNT(DISTINCT …) takes columns, not a tuple.", next_step="Write COUNT(DISTINCT a, b).")
         if len(values) == 1 and values[0].properties.person:
             present = [call("not_null", values[0])] if values[0].properties.nullable else []
-            return Measure(kind=MeasureKind.PEOPLE, where=both([*_some(where), *present]))
+            return Measure(kind=MeasureKind.PEOPLE, where=conjunction([*_some(where), *present]))
         return Measure(kind=MeasureKind.DISTINCT, values=values, where=where)
 
     def _present(self, value: Expression, where: Expression | None) -> Measure:
@@ -149,7 +149,7 @@ class Measuring:
         if isinstance(node, exp.RegrSlope | exp.RegrIntercept):
             x, first, y, second = y, second, x, first
         there = [call("not_null", value) for value in (x, y) if value.properties.nullable]
-        kept = both([*_some(where), *there])
+        kept = conjunction([*_some(where), *there])
         totals = [
             Measure(
                 kind=MeasureKind.TOTAL,

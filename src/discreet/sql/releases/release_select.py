@@ -13,17 +13,17 @@ from discreet.algebra.query import Choose, Key, Measure, MeasureKind, Query
 from discreet.algebra.released_expressions import After, ColumnOf, Grouping, KeyOf, Release, Select, Sorted, View
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
-from discreet.sql.expressions.postprocessing_expressions import AfterReader, Computed, has_aggregate
+from discreet.sql.expressions.postprocessing_expressions import Computed, ReleasedExpressionReader, has_aggregate
 from discreet.sql.expressions.row_expressions import expression
 from discreet.sql.reader.contribution_options import contribution_bounds_of, with_row_bound
 from discreet.sql.reader.error_location import clause_name
 from discreet.sql.reader.query_text import Options
 from discreet.sql.reader.reader_model import Context, Names, Released
 from discreet.sql.reader.scope import Scope
-from discreet.sql.relations.from_clause import keep_where, open_from
+from discreet.sql.relations.from_clause import apply_where, open_from
 from discreet.sql.relations.row_selects import named_in_select
-from discreet.sql.releases.group_keys import grouping_sets_of, values_of
-from discreet.sql.releases.measures import Measuring
+from discreet.sql.releases.group_keys import grouping_sets_of, public_values
+from discreet.sql.releases.measures import MeasureCollector
 
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
 _LONGEST_LIMIT = 12
@@ -31,44 +31,44 @@ Columns: TypeAlias = tuple[tuple[str, After], ...]
 
 
 @dataclass(slots=True)
-class GroupReader(AfterReader):
+class GroupReader(ReleasedExpressionReader):
     """Keys and aggregates of one SELECT as what is shown of its groups."""
 
     scope: Scope
     context: Context
     names: Names
-    measuring: Measuring = field(init=False)
+    collector: MeasureCollector = field(init=False)
     keys: list[Key] = field(default_factory=list)
-    written: list[exp.Expr] = field(default_factory=list)
+    key_nodes: list[exp.Expr] = field(default_factory=list)
     """The keys as the query has them: what is written alike is the same key."""
 
     def __post_init__(self) -> None:
-        self.measuring = Measuring(self.expression, lambda: self.scope.relation)
+        self.collector = MeasureCollector(self.expression, lambda: self.scope.relation)
 
     def expression(self, node: exp.Expr) -> Expression:
         return expression(node, self.scope, self.context, self.names)
 
     def key(self, node: exp.Expr) -> int:
         """The number of a group key; equal keys are one."""
-        if node in self.written:
-            return self.written.index(node)
+        if node in self.key_nodes:
+            return self.key_nodes.index(node)
         meaning = self.expression(node)
         for index, known in enumerate(self.keys):
             if known.expression == meaning:
                 return index
-        self.keys.append(Key(meaning, values_of(meaning, self.context.lookup)))
-        self.written.append(node)
+        self.keys.append(Key(meaning, public_values(meaning, self.context.lookup)))
+        self.key_nodes.append(node)
         return len(self.keys) - 1
 
     def leaf(self, node: exp.Expr) -> Computed | None:
         if isinstance(node, exp.Grouping) and len(node.expressions) == 1:
             return Computed(Grouping(self._known_key(node.expressions[0])), Type.INTEGER)
         if isinstance(node, exp.Filter | exp.AggFunc | exp.WithinGroup):
-            return self.measuring.aggregate(node)
+            return self.collector.aggregate(node)
         if has_aggregate(node):
             return None
-        if node in self.written:
-            return self._shown(self.written.index(node))
+        if node in self.key_nodes:
+            return self._shown(self.key_nodes.index(node))
         if isinstance(node, exp.Column):
             return self._shown(self._known_key(node))
         if isinstance(node, exp.Subquery | exp.Exists):
@@ -84,8 +84,8 @@ class GroupReader(AfterReader):
         return next((index for index, key in enumerate(self.keys) if key.expression == meaning), None)
 
     def _known_key(self, node: exp.Expr) -> int:
-        if node in self.written:
-            return self.written.index(node)
+        if node in self.key_nodes:
+            return self.key_nodes.index(node)
         index = self._same_key(node)
         if index is None:
             raise NotAllowed(
@@ -99,7 +99,7 @@ def read_release(select: exp.Select, names: Names, context: Context, options: Op
     """The released table of a SELECT; its query joins those of the context."""
     check_clauses(select, _CLAUSES)
     scope = open_from(select, names, context)
-    keep_where(select, scope, names, context)
+    apply_where(select, scope, names, context)
     if scope.relation.is_public:
         raise NotAllowed(
             "This query reads public tables only. They need no protection.",
@@ -110,30 +110,30 @@ def read_release(select: exp.Select, names: Names, context: Context, options: Op
         return _mode(select, reader, options)
     sets = grouping_sets_of(select, lambda node: reader.key(named_in_select(node, select, scope)))
     shown = [(name, reader.read(node)) for name, node in named_outputs(select)]
-    outputs = [(name, computed.after) for name, computed in shown]
+    outputs = [(name, computed.value) for name, computed in shown]
     having = _having(select, reader)
     order = [ordered(node, outputs, reader) for node in _listed(select.args.get("order"))]
-    if not reader.measuring.measures:
+    if not reader.collector.measures:
         raise NotAllowed("The query has no aggregate.", next_step="Add COUNT(*).")
     limits = contribution_bounds_of(scope.relation, options, context.catalog, has_keys=bool(reader.keys))
     query = Query(
         rows=with_row_bound(scope.relation, limits),
-        keys=tuple(Key(scope.fresh(key.expression), key.values) for key in reader.keys),
-        measures=tuple(_fresh(measure, scope) for measure in reader.measuring.measures),
+        keys=tuple(Key(scope.rebase(key.expression), key.values) for key in reader.keys),
+        measures=tuple(_rebase_measure(measure, scope) for measure in reader.collector.measures),
         limits=limits,
         sets=tuple(sets),
     )
     context.queries.append(query)
-    context.notes.extend(note for note in reader.measuring.notes if note not in context.notes)
+    context.notes.extend(note for note in reader.collector.notes if note not in context.notes)
     number = len(context.queries) - 1
     view = sorted_view(lambda columns: Release(number, columns, having), outputs, order, limit_of(select))
     return Released(view, tuple(name for name, _ in shown), tuple(computed.type for _, computed in shown))
 
 
-def _fresh(measure: Measure, scope: Scope) -> Measure:
+def _rebase_measure(measure: Measure, scope: Scope) -> Measure:
     """A measure over what the rows have become while the query was read."""
-    where = None if measure.where is None else scope.fresh(measure.where)
-    return replace(measure, values=tuple(scope.fresh(value) for value in measure.values), where=where)
+    where = None if measure.where is None else scope.rebase(measure.where)
+    return replace(measure, values=tuple(scope.rebase(value) for value in measure.values), where=where)
 
 
 def _mode(select: exp.Select, reader: GroupReader, options: Options) -> Released:
@@ -146,13 +146,13 @@ def _mode(select: exp.Select, reader: GroupReader, options: Options) -> Released
             next_step="Write for example SELECT MODE(ward) FROM visits.",
         )
     value = reader.expression(node.this)
-    listed = values_of(value, context.lookup)
+    listed = public_values(value, context.lookup)
     if listed is None:
         raise NotAllowed(
             "MODE needs a column whose possible values are declared.",
             next_step="Ask the data owner to declare the column's values.",
         )
-    key = Key(scope.fresh(value), tuple(part for part in listed if part is not None))
+    key = Key(scope.rebase(value), tuple(part for part in listed if part is not None))
     limits = contribution_bounds_of(scope.relation, options, context.catalog, has_keys=True)
     rows = with_row_bound(scope.relation, limits)
     measures = (Measure(kind=MeasureKind.ROWS),)
@@ -169,16 +169,16 @@ def _having(select: exp.Select, reader: GroupReader) -> After | None:
     if clause is None:
         return None
 
-    def meant(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Column) or node in reader.written:
+    def resolved(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Column) or node in reader.key_nodes:
             return node
         named = named_in_select(node, select, reader.scope)
         return node if named is node else exp.paren(named.copy())
 
-    read = reader.read(clause.this.transform(meant))
+    read = reader.read(clause.this.transform(resolved))
     if read.type not in (Type.BOOLEAN, None):
         raise NotAllowed("A condition must be a BOOLEAN.", next_step="Write a comparison, for example COUNT(*) > 100.")
-    return read.after
+    return read.value
 
 
 def named_outputs(select: exp.Select) -> list[tuple[str, exp.Expr]]:
@@ -196,16 +196,18 @@ def named_outputs(select: exp.Select) -> list[tuple[str, exp.Expr]]:
     return named
 
 
-def ordered(node: exp.Expr, outputs: Sequence[tuple[str, After]], reader: AfterReader) -> tuple[After, bool]:
+def ordered(
+    node: exp.Expr, outputs: Sequence[tuple[str, After]], reader: ReleasedExpressionReader
+) -> tuple[After, bool]:
     """ORDER BY an output's name or number, or an expression of its own; True means falling."""
-    inner, falling = node.this, bool(node.args.get("desc"))
+    inner, descending = node.this, bool(node.args.get("desc"))
     if isinstance(inner, exp.Literal) and inner.is_int and 1 <= int(inner.name) <= len(outputs):
-        return outputs[int(inner.name) - 1][1], falling
+        return outputs[int(inner.name) - 1][1], descending
     if isinstance(inner, exp.Column) and not inner.table:
         for name, after in outputs:
             if name.lower() == inner.name.lower():
-                return after, falling
-    return reader.read(inner).after, falling
+                return after, descending
+    return reader.read(inner).value, descending
 
 
 def sorted_view(
@@ -219,11 +221,11 @@ def sorted_view(
     if not order and limit is None:
         return table(columns)
     places = []
-    for after, falling in order:
+    for after, descending in order:
         at = next((index for index, (_, known) in enumerate(columns) if known == after), len(columns))
         if at == len(columns):
             columns = (*columns, (f"order {at}", after))
-        places.append((ColumnOf(at), falling))
+        places.append((ColumnOf(at), descending))
     view: View = Sorted(table(columns), tuple(places), limit)
     if len(columns) > len(outputs):
         view = Select(view, tuple((name, ColumnOf(at)) for at, (name, _) in enumerate(outputs)))

@@ -9,7 +9,7 @@ from sqlglot import exp
 from discreet.algebra.released_expressions import After, ColumnOf, Folded, Pairs, Select, Stacked, View
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, UnknownName
-from discreet.sql.expressions.postprocessing_expressions import FOLDS, AfterReader, Computed
+from discreet.sql.expressions.postprocessing_expressions import FOLDS, Computed, ReleasedExpressionReader
 from discreet.sql.reader.error_location import unknown_name
 from discreet.sql.reader.reader_model import Released
 from discreet.sql.releases.release_select import check_clauses, limit_of, named_outputs, ordered, sorted_view
@@ -27,7 +27,7 @@ class Source:
 
 
 @dataclass(slots=True)
-class RowReader(AfterReader):
+class RowReader(ReleasedExpressionReader):
     """Columns of released tables side by side."""
 
     sources: list[Source]
@@ -59,7 +59,7 @@ class RowReader(AfterReader):
 
 
 @dataclass(slots=True)
-class FoldReader(AfterReader):
+class FoldReader(ReleasedExpressionReader):
     """Keys and folds of noisy rows that are put together."""
 
     rows: RowReader
@@ -81,15 +81,15 @@ class FoldReader(AfterReader):
     def _fold(self, node: exp.Expr) -> Computed:
         op = FOLDS[type(node)]
         if isinstance(node.this, exp.Star):
-            return Computed(ColumnOf(self._place("count", None)), Type.INTEGER)
+            return Computed(ColumnOf(self._position("count", None)), Type.INTEGER)
         if isinstance(node.this, exp.Distinct):
             raise NotAllowed("DISTINCT aggregates over noisy results are not supported.", next_step="Remove DISTINCT.")
         argument = self.rows.read(node.this)
         if op in ("sum", "avg") and argument.type not in (Type.INTEGER, Type.REAL, None):
             raise NotAllowed("SUM and AVG need numbers.", next_step="Use a numeric column.")
-        return Computed(ColumnOf(self._place(op, argument.after)), Type.INTEGER if op == "count" else argument.type)
+        return Computed(ColumnOf(self._position(op, argument.value)), Type.INTEGER if op == "count" else argument.type)
 
-    def _place(self, op: str, argument: After | None) -> int:
+    def _position(self, op: str, argument: After | None) -> int:
         """The column of a fold: behind the keys."""
         if (op, argument) not in self.folds:
             self.folds.append((op, argument))
@@ -114,7 +114,7 @@ def read_view(select: exp.Select, sources: list[tuple[str, Released]]) -> Releas
     if _folds(select):
         return _folded(select, table, where, rows)
     shown = _expanded(select, rows)
-    outputs = [(name, computed.after) for name, computed in shown]
+    outputs = [(name, computed.value) for name, computed in shown]
     order = [ordered(node, outputs, rows) for node in _listed(select)]
     view = sorted_view(lambda columns: Select(table, columns, where), outputs, order, limit_of(select))
     return Released(view, tuple(name for name, _ in shown), tuple(computed.type for _, computed in shown))
@@ -151,18 +151,18 @@ def _has_fold(node: exp.Expr) -> bool:
 
 def _folded(select: exp.Select, table: View, where: After | None, rows: RowReader) -> Released:
     if where is not None:
-        kept = tuple((name, computed.after) for name, computed in rows.columns())
+        kept = tuple((name, computed.value) for name, computed in rows.columns())
         table = Select(table, kept, where)
     reader = FoldReader(rows)
     group = select.args.get("group")
     for node in group.expressions if group is not None else ():
-        written = _meant(node, select, rows)
+        written = _resolve_key(node, select, rows)
         reader.keys.append((written, rows.read(written)))
     shown = [(name, reader.read(node)) for name, node in named_outputs(select)]
-    outputs = [(name, computed.after) for name, computed in shown]
-    having = reader.read(select.args["having"].this).after if select.args.get("having") else None
+    outputs = [(name, computed.value) for name, computed in shown]
+    having = reader.read(select.args["having"].this).value if select.args.get("having") else None
     order = [ordered(node, outputs, reader) for node in _listed(select)]
-    keys = tuple((f"key {at}", computed.after) for at, (_, computed) in enumerate(reader.keys))
+    keys = tuple((f"key {at}", computed.value) for at, (_, computed) in enumerate(reader.keys))
     folds = tuple((f"fold {at}", op, argument) for at, (op, argument) in enumerate(reader.folds))
     view = sorted_view(
         lambda columns: Select(Folded(table, keys, folds), columns, having), outputs, order, limit_of(select)
@@ -170,7 +170,7 @@ def _folded(select: exp.Select, table: View, where: After | None, rows: RowReade
     return Released(view, tuple(name for name, _ in shown), tuple(computed.type for _, computed in shown))
 
 
-def _meant(node: exp.Expr, select: exp.Select, rows: RowReader) -> exp.Expr:
+def _resolve_key(node: exp.Expr, select: exp.Select, rows: RowReader) -> exp.Expr:
     """GROUP BY 1 means what SELECT says, and so does an alias, unless a column of the tables has that name."""
     if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(select.expressions):
         return select.expressions[int(node.name) - 1].unalias()
@@ -203,7 +203,7 @@ def _conditions(select: exp.Select, rows: RowReader) -> After | None:
     condition = rows.read(exp.and_(*(node.copy() for node in nodes)))
     if condition.type not in (Type.BOOLEAN, None):
         raise NotAllowed("A condition must be a BOOLEAN.", next_step="Write a comparison, for example n > 100.")
-    return condition.after
+    return condition.value
 
 
 def _expanded(select: exp.Select, rows: RowReader) -> list[tuple[str, Computed]]:
