@@ -94,7 +94,7 @@ def one_run(folder: Path, case: list[Any]) -> list[float]:
         measurer = InMemory(domain, real, rho=rho_of_epsilon(epsilon, delta=DELTA))
         begun = time.process_time()
         way.measure(measurer, dict.fromkeys(combinations(domain.names, 3), 1))
-        model = way.model(domain, measurer.looks)
+        model = way.model(domain, measurer.measurements)
         seconds = time.process_time() - begun
         rows = model.rows(round(model.total), SYSTEM_BITS)
         begun = time.process_time()

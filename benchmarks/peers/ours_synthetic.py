@@ -23,11 +23,11 @@ def by(name: str) -> Making:
         domain, method = domain_of(sizes, ordered=ORDERED), METHODS[name]
         measurer = InMemory(domain, real, rho=rho_of_epsilon(EPSILON, delta=DELTA))
         method.measure(measurer, dict.fromkeys(combinations(domain.names, 3), 1))
-        model = method.model(domain, measurer.looks)
+        model = method.model(domain, measurer.measurements)
         if name == "aim":
-            start = Start.of(domain, measurer.looks)
-            codings = start.codings(groups_in(domain, measurer.looks, method.least_group))
-            save(begun(domain, start, codings, measurer.looks), Path(sys.argv[3]).with_suffix(".measured.npz"))
+            start = Start.of(domain, measurer.measurements)
+            codings = start.codings(groups_in(domain, measurer.measurements, method.least_group))
+            save(begun(domain, start, codings, measurer.measurements), Path(sys.argv[3]).with_suffix(".measured.npz"))
         return model.rows(round(model.total), SYSTEM_BITS)
 
     return rows

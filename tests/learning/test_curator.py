@@ -26,7 +26,7 @@ from discreet.learning.data.hypotheses import conjunctions, halfspaces, own, stu
 from discreet.learning.models import finite_class
 from discreet.learning.runs.deciders import Decider
 from discreet.ledger import verify
-from discreet.measurement.transcript import looks_in
+from discreet.measurement.transcript import measurements_in
 from discreet.mechanisms import Exponential
 
 PLANTED = "planted-6fe1"
@@ -130,7 +130,7 @@ def test_rows_whose_label_is_missing_are_left_out_and_missing_values_are_not():
         assert rows["rows"] == pytest.approx(3_000, abs=2)
         assert rows["sum of ward = none"] == pytest.approx(75, abs=2)
         assert np.exp(bayes.prior).sum() == pytest.approx(1)
-        assert sum(look.values.sum() for look in looks_in(bayes.transcript.steps)) == pytest.approx(2_940, abs=3)
+        assert sum(look.values.sum() for look in measurements_in(bayes.transcript.steps)) == pytest.approx(2_940, abs=3)
 
 
 @pytest.mark.parametrize(

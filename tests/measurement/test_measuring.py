@@ -22,7 +22,7 @@ from discreet.measurement.domain import domain_from_json, domain_to_json
 from discreet.measurement.measurer import GRID, Cells, Conjunction, on_grid
 from discreet.measurement.replay import Run
 from discreet.measurement.run_budget import count_noise, watching
-from discreet.measurement.transcript import Step, Transcript, looks_in
+from discreet.measurement.transcript import Step, Transcript, measurements_in
 from discreet.mechanisms import AboveThreshold, Adaptive, Exponential, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.adaptive_budget import Meter
 from tests.checks import samples_follow
@@ -180,7 +180,7 @@ def one_transcript_goes_on_after_a_crash(run):
         measurer = measuring([(0, 0)], domain, store=store, run=run)
         for name in names:
             measurer.noisy((name,), measurer.noise((name,), Fraction(1, 100)))
-        return [look.values.tolist() for look in measurer.looks]
+        return [look.values.tolist() for look in measurer.measurements]
 
     before = go_on("ab")
     assert go_on("abab")[:2] == before
@@ -212,7 +212,7 @@ def test_a_run_that_was_taken_up_again_draws_nothing_it_has():
         ones = dict.fromkeys(estimates, 1)
         coarser.worst(estimates, ones, ones, coarser.choice(ones.values(), Fraction(1, 10)))
         assert table.groups == {"b": (0, 1, 1)}
-        return measurer.left, [repr(look) for look in measurer.looks]
+        return measurer.left, [repr(look) for look in measurer.measurements]
 
     assert go_on(SeededBits(0)) == go_on(UntouchableBits())
 
@@ -361,7 +361,7 @@ def test_a_transcript_comes_back_from_its_bytes():
     measurer.noisy(("a", "b"), measurer.noise(("a", "b"), Fraction(1, 10)))
     steps = tuple(map(Step.decoded, store.steps))
     again = Transcript.decoded(Transcript({"domain": domain_to_json(measurer.domain)}, steps).encoded())
-    assert [repr(look) for look in looks_in(again.steps)] == [repr(look) for look in measurer.looks]
+    assert [repr(look) for look in measurements_in(again.steps)] == [repr(look) for look in measurer.measurements]
     assert domain_from_json(again.facts["domain"]) == measurer.domain
     with pytest.raises(DiscreetError):
         Transcript.decoded(Transcript({}, steps).encoded()[:-1])

@@ -23,7 +23,7 @@ from discreet.ledger.charges.release_json import mechanism_from_json
 from discreet.mechanisms import AboveThreshold
 from discreet.pipeline.call import Call
 from discreet.pipeline.pipeline import Resources
-from discreet.pipeline.threshold_watch import watchable
+from discreet.pipeline.threshold_watch import watch_run
 from discreet.pipeline.time_padding import ReturnSchedule
 from discreet.samples import clinic, write_clinic
 from tests.checks import ratio_within
@@ -158,7 +158,7 @@ def test_it_ends_with_the_first_above_and_keeps_what_it_said(config):
         assert ended.ended == "above"
         assert ended.answers == {1: False, 2: False, 3: True}
         curator._engine.run = no_reading
-        with pytest.raises(NotAllowed, match=r"was above once.*paid for anew"):
+        with pytest.raises(NotAllowed, match=r"was above the threshold once.*charged again"):
             ended.evaluate()
         assert len(bits_in(curator.ledger)) == 3
         assert verify(curator.ledger).sound
@@ -190,7 +190,7 @@ def test_an_above_that_was_stored_first_stops_an_evaluation_under_way(curator):
         return honest(query, **details)
 
     curator._engine.run = overtaken
-    with pytest.raises(NotAllowed, match="was above once"):
+    with pytest.raises(NotAllowed, match="was above the threshold once"):
         watched.evaluate()
     assert watched.answers == {2: True}
 
@@ -288,9 +288,9 @@ def test_a_threshold_that_is_lost_or_another_is_neither_used_nor_drawn_again(cur
     watched = watch(curator)
     with curator.ledger._store.transaction() as t:
         t.run("UPDATE ledger_questions SET answer = ?", damage)
-    with pytest.raises(NotAllowed, match="noisy threshold is not in the books"):
+    with pytest.raises(NotAllowed, match="noisy threshold is no longer in the ledger"):
         watched.evaluate()
-    with pytest.raises(NotAllowed, match="noisy threshold is not in the books"):
+    with pytest.raises(NotAllowed, match="noisy threshold is no longer in the ledger"):
         watch(curator).evaluate()
     assert stored_answers(curator.ledger)[watched._key] == damage
     assert not verify(curator.ledger).sound
@@ -315,7 +315,7 @@ def test_a_look_leaves_at_the_end_of_a_class_that_was_chosen_before_it_was_read(
     told, honest = [], curator._engine.run
 
     def run(*given, **details):
-        assert told == [watched._wanted.look_seconds]
+        assert told == [watched._run.evaluation_seconds]
         if fails:
             raise RuntimeError
         return honest(*given, **details)
@@ -364,7 +364,7 @@ def test_the_noisy_threshold_is_in_nothing_that_can_be_seen(curator):
     secret = hidden(curator, watched)
     known = curator.ledger.watched(watched._key, analyst=None)
     seen = [watched, known, watched.answers, curator.history(), curator.card(), curator.budget(), curator.catalog()]
-    seen += [watched._wanted, curator.ledger.history()]
+    seen += [watched._run, curator.ledger.history()]
     assert not [one for one in seen if secret in repr(one)]
 
 
@@ -393,7 +393,7 @@ class _Counts:
 
 def test_beginning_and_evaluating_is_above_threshold_bit_for_bit(curator):
     plan, paths = planned(curator, COUNT, epsilon=1), set()
-    wanted = watchable(plan, threshold=3, neighbours=Neighbours.ADD_REMOVE, run=1, label=COUNT)
+    wanted = watch_run(plan, threshold=3, neighbours=Neighbours.ADD_REMOVE, run=1, label=COUNT)
     for seed in range(200):
         counts = [(seed * 7 + version * 11) % 60 - 30 for version in range(6)]
         bits, twin = SeededBits(seed), SeededBits(seed)
@@ -401,7 +401,7 @@ def test_beginning_and_evaluating_is_above_threshold_bit_for_bit(curator):
         stored, path = wanted.compute(Resources(engine=None, bits=bits, stopped=None, journal=None)), []
         while len(path) < len(counts) and True not in path:
             resources = Resources(engine=_Counts(counts[len(path)]), bits=bits, stopped=None, journal=None)
-            path.append(json.loads(wanted.look(stored).compute(resources)))
+            path.append(json.loads(wanted.check(stored).compute(resources)))
         assert path == wanted.mechanism.release(counts, twin)
         paths.add(tuple(path))
     assert len(paths) == 7
@@ -474,8 +474,8 @@ def test_the_sensitivity_is_the_relations_and_the_threshold_in_whole_steps(sql, 
         with open_curator(catalog=catalog, frames=frames) as curator:
             for threshold in (7, 6.75):  # between two steps nothing lies
                 watched = curator.watch(sql, threshold=threshold, epsilon=1)
-                assert watched._wanted.mechanism.sensitivity == sensitivity
-                assert watched._wanted.mechanism.threshold == steps
+                assert watched._run.mechanism.sensitivity == sensitivity
+                assert watched._run.mechanism.threshold == steps
             assert curator.watch(sql, threshold=-(10**6), epsilon=1).evaluate() is True
 
 

@@ -185,7 +185,7 @@ def requests_of(number, message):
         "POST /v1/explain": QUERY,
         "POST /v1/recall": QUERY,
         "POST /v1/watch": WATCH,
-        "POST /v1/watch/look": WATCH,
+        "POST /v1/watch/evaluate": WATCH,
         "POST /v1/watch/recall": WATCH,
         "POST /v1/saved": {"name": "n", "query": QUERY},
         "POST /v1/keys": {"name": "eve"},

@@ -188,7 +188,7 @@ def test_a_model_is_told_as_it_happens_but_for_its_passes_and_paid_for_once(serv
     states = [json.loads(line)["state"] for line in lines[:-1]]
     assert [state for state in states if state != "reading"] == ["planned", "paid"]
     facts = json.loads(lines[-1])
-    assert (facts["name"], facts["kind"], facts["model"], facts["looks"]) == (
+    assert (facts["name"], facts["kind"], facts["model"], facts["measurements"]) == (
         *("sexes", "learn"),
         *("LogisticRegression", 4),
     )
@@ -325,7 +325,7 @@ def test_a_server_that_is_killed_goes_on_with_what_was_paid_for(server):
     bill = spent(server)
     made = [send(server, wanted, **{"Idempotency-Key": "k"}) for _ in range(2)]
     assert [each.status_code for each in made] == [200, 200]
-    assert made[0].json()["looks"] == 21
+    assert made[0].json()["measurements"] == 21
     assert made[0].content == made[1].content
     assert spent(server) == bill != before
 

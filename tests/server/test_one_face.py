@@ -202,8 +202,8 @@ def test_every_dataclass_of_the_face_is_read_back_as_it_was_written(name, both):
         "ReleaseTotals": near.card().totals[0],
         "PublishedRelease": models.PublishedRelease("visits", "2026-11-16"),
         "EdgeBalance": models.EdgeBalance("friendships", Loss(3), Loss(0.5), "k times"),
-        "Look": models.Look(1, above=False),
-        "WatchFacts": watched.facts,
+        "Evaluation": models.Evaluation(1, above=False),
+        "WatchStatus": watched.status,
         "Renewal": renewal_of(opened("dataset", open_filter(1, 1e-6, renews="monthly"), date(2026, 11, 16))),
     }
     kind = getattr(models, name)

@@ -208,5 +208,5 @@ def test_a_model_is_shown_by_its_kind(browser, served):
     assert httpx.post(f"{served.url}/v1/learn", json=query, headers=paid, timeout=PATIENCE).status_code == 200
     with opened(browser, served, served.alice) as page:
         page.click("#publish-list a:text-is('model')")
-        expect(page.locator("#release-facts")).to_contain_text("NaiveBayes, 1 noisy look")
+        expect(page.locator("#release-facts")).to_contain_text("NaiveBayes, 1 noisy measurement")
         expect(page.locator("#release-quality")).to_be_hidden()

@@ -88,7 +88,10 @@ def test_it_is_told_as_it_happens_but_for_its_looks_and_paid_for_once(server, ma
 def test_a_release_and_its_rows_are_seen_by_who_paid_and_by_the_owner_alone(server, made, bob):
     for key in (server.alice, server.owner):
         assert get(server, "", key=key).json() == {"releases": ["patients-2026"]}
-        assert get(server, "/patients-2026", key=key).json()["looks"] == json.loads(made.text.splitlines()[-1])["looks"]
+        assert (
+            get(server, "/patients-2026", key=key).json()["measurements"]
+            == json.loads(made.text.splitlines()[-1])["measurements"]
+        )
     rows = pa_csv.read_csv(io.BytesIO(get(server, "/patients-2026/rows?count=70").content))
     assert (rows.num_rows, rows.column_names) == (70, ["sex", "age"])
     table = pq.read_table(

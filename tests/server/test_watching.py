@@ -35,30 +35,30 @@ def spent(ask):
     return {account["account"]: account["spent"]["epsilon"] for account in told["accounts"]}
 
 
-@pytest.mark.parametrize("path", ["/v1/watch/look", "/v1/watch/recall"])
+@pytest.mark.parametrize("path", ["/v1/watch/evaluate", "/v1/watch/recall"])
 def test_who_looks_at_a_watch_without_having_paid_is_refused_and_pays_nothing(ask, path):
     for begun in (False, True):
         refused = ask("alice", path, WATCH)
         assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not-answered")
         assert spent(ask) == {"dataset": 0.25 if begun else 0, "alice": 0}
         if not begun:
-            assert ask("owner", "/v1/watch", WATCH).json()["looks"] == []
-            assert ask("owner", "/v1/watch/look", WATCH).json()["looks"] == [{"version": 1, "above": False}]
+            assert ask("owner", "/v1/watch", WATCH).json()["evaluations"] == []
+            assert ask("owner", "/v1/watch/evaluate", WATCH).json()["evaluations"] == [{"version": 1, "above": False}]
 
 
 def test_a_watch_goes_on_when_newer_data_is_served_and_costs_nothing_more(ask, tmp_path):
     begun = ask("alice", "/v1/watch", WATCH)
     assert begun.json()["data_version"] == 1
     assert "discreet-replayed" not in begun.headers
-    assert ask("alice", "/v1/watch/look", WATCH).headers["discreet-replayed"] == "true"
+    assert ask("alice", "/v1/watch/evaluate", WATCH).headers["discreet-replayed"] == "true"
     pq.write_table(clinic(patients=60, visits=300, seed=1)["visits"], tmp_path / "visits.parquet")
     assert ask("owner", "/v1/refresh").json()["version"] == 2
-    assert ask("alice", "/v1/watch/recall", WATCH).json()["looks"] == [{"version": 1, "above": False}]
-    newer = ask("alice", "/v1/watch/look", WATCH).json()
+    assert ask("alice", "/v1/watch/recall", WATCH).json()["evaluations"] == [{"version": 1, "above": False}]
+    newer = ask("alice", "/v1/watch/evaluate", WATCH).json()
     assert newer == {
         "receipt": begun.json()["receipt"],
         "data_version": 2,
-        "looks": [{"version": 1, "above": False}, {"version": 2, "above": False}],
+        "evaluations": [{"version": 1, "above": False}, {"version": 2, "above": False}],
         "ended": None,
     }
     assert spent(ask) == {"dataset": 0.25, "alice": 0.25}
@@ -67,11 +67,11 @@ def test_a_watch_goes_on_when_newer_data_is_served_and_costs_nothing_more(ask, t
 def test_steps_are_told_as_they_happen(ask):
     def states(path):
         lines = ask("alice", path, WATCH, accept="application/x-ndjson").text.splitlines()
-        assert "looks" in json.loads(lines[-1])
+        assert "evaluations" in json.loads(lines[-1])
         return [json.loads(line)["state"] for line in lines[:-1]]
 
     assert states("/v1/watch") == ["planned", "paid"]
-    assert states("/v1/watch/look") == ["planned"]
+    assert states("/v1/watch/evaluate") == ["planned"]
     assert states("/v1/watch") == ["planned", "asked before"]
 
 

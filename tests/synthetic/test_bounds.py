@@ -45,7 +45,7 @@ def exact_groups(model, measurer, columns):
 def test_every_table_is_within_its_bound(name):
     for seed in range(2):
         model, measurer = made(METHODS[name], people(4000, seed), rho=0.05)
-        bounds = Bounds(model, measurer.looks, METHODS[name], WANTED)
+        bounds = Bounds(model, measurer.measurements, METHODS[name], WANTED)
         tables = [*WANTED, ("a", "c"), ("b", "d"), ("a",)]
         for bound in bounds.at(0.95, tables):
             off = np.abs(
@@ -62,13 +62,13 @@ def test_every_table_is_within_its_bound(name):
 def test_no_method_takes_more_looks_than_its_bounds_allow_for(name):
     for rho in (0.0005, 0.01, 1, 50):
         _, measurer = made(METHODS[name], people(2000), rho=rho)
-        assert len(measurer.looks) <= METHODS[name].most_looks(DOMAIN)
+        assert len(measurer.measurements) <= METHODS[name].most_looks(DOMAIN)
 
 
 @pytest.mark.parametrize("name", ["aim", "mst", "mwem"])
 def test_bounds_are_worked_out_from_the_very_estimates_that_choices_were_made_by(name):
     model, measurer = made(METHODS[name], people(4000), rho=0.05)
-    rounds = Bounds(model, measurer.looks, METHODS[name], WANTED)._rounds
+    rounds = Bounds(model, measurer.measurements, METHODS[name], WANTED)._rounds
     assert len(rounds) == len(measurer.asked) > 2
     for one_round, (estimates, weights, penalties) in zip(rounds, measurer.asked, strict=True):
         assert all(np.array_equal(table, one_round.estimates[columns]) for columns, table in estimates.items())
@@ -78,7 +78,7 @@ def test_bounds_are_worked_out_from_the_very_estimates_that_choices_were_made_by
 
 def test_bounds_of_aim_say_something_and_grow_with_confidence():
     model, measurer = made(METHODS["aim"], people(10_000), rho=0.05)
-    bounds = Bounds(model, measurer.looks, METHODS["aim"], WANTED)
+    bounds = Bounds(model, measurer.measurements, METHODS["aim"], WANTED)
     ordinary, careful = bounds.at(0.9, list(WANTED)), bounds.at(0.999, list(WANTED))
     assert all(bound.share < 0.4 for bound in ordinary)
     assert all(one.rows < other.rows for one, other in zip(ordinary, careful, strict=True))

@@ -55,7 +55,7 @@ def test_any_number_of_columns_of_one_code_is_counted_and_modelled():
     domain = of_sizes(2, *[1] * 99)
     measurer = InMemory(domain, np.zeros((50, 100), int), rho=1)
     METHODS["aim"].measure(measurer, {("c0",): 1})
-    assert METHODS["aim"].model(domain, measurer.looks).rows(3, SYSTEM_BITS).shape == (3, 100)
+    assert METHODS["aim"].model(domain, measurer.measurements).rows(3, SYSTEM_BITS).shape == (3, 100)
     with pytest.raises(TooLarge, match="cells"):
         METHODS["fixed"].check(domain, dict.fromkeys(combinations(domain.names, 2), 1))
 

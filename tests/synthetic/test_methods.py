@@ -41,7 +41,7 @@ def error(model, measurer):
 def made(method, rows, **price):
     measurer = InMemory(DOMAIN, rows, **price)
     method.measure(measurer, WANTED)
-    return method.model(DOMAIN, measurer.looks), measurer
+    return method.model(DOMAIN, measurer.measurements), measurer
 
 
 @pytest.mark.parametrize("price", [{"rho": 0.02}, {"epsilon": 1}], ids=str)
@@ -65,8 +65,8 @@ def test_aim_comes_nearer_than_independent_columns(price):
 
 def test_where_noise_would_drown_every_pair_only_single_columns_are_measured():
     _, measurer = made(Aim(), people(400), rho=0.01)
-    assert all(len(look.columns) == 1 for look in measurer.looks)
-    assert len(measurer.looks) == 8
+    assert all(len(look.columns) == 1 for look in measurer.measurements)
+    assert len(measurer.measurements) == 8
 
 
 @pytest.mark.parametrize("rows", [np.zeros((0, 4), int), people(1)], ids=["nobody", "one person"])
@@ -79,7 +79,7 @@ def test_nobody_and_one_person_are_modelled_as_anybody(rows, method):
 
 def test_the_same_looks_make_the_same_model():
     model, measurer = made(Aim(), people(5000), rho=0.05)
-    again = Aim().model(DOMAIN, measurer.looks)
+    again = Aim().model(DOMAIN, measurer.measurements)
     for columns in WANTED:
         assert np.array_equal(model.table(columns), again.table(columns))
 
@@ -90,6 +90,6 @@ def test_people_with_many_rows_count_as_fewer_where_aim_divides_its_budget():
     for rows_per_person, count in ((1, 20_000), (4, 80_000)):
         measurer = InMemory(replace(DOMAIN, rows_per_person=rows_per_person), people(count), rho=0.02)
         Aim().measure(measurer, WANTED)
-        alone = [look for look in measurer.looks if isinstance(look, Measured) and len(look.columns) == 1]
+        alone = [look for look in measurer.measurements if isinstance(look, Measured) and len(look.columns) == 1]
         parts.append(sum(look.mechanism.rho for look in alone[: 2 * len(SIZES)]) / 0.02)
     assert parts[0] == pytest.approx(parts[1], rel=0.02)

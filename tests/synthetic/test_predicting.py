@@ -28,7 +28,7 @@ def run(name, budget, *, wanted=WANTED):
     bits = SeededBits(f"predicted {name} {unit}")
     measurer = InMemory(DOMAIN, people(COUNT), bits=bits, **{unit: budget.amount if unit == "epsilon" else budget.rho})
     METHODS[name].measure(measurer, wanted)
-    return METHODS[name].model(DOMAIN, measurer.looks), measurer
+    return METHODS[name].model(DOMAIN, measurer.measurements), measurer
 
 
 def off(model, measurer, columns):
@@ -52,7 +52,7 @@ def test_columns_come_out_about_as_exact_as_was_said_and_not_worse(name, budget)
 @pytest.mark.parametrize("name", ["aim", "mst", "mwem"])
 def test_tables_that_are_chosen_have_no_more_noise_and_no_more_error_than_was_said(name, budget):
     said, (model, measurer) = foreseen(name, budget), run(name, budget)
-    chosen = [look for look in measurer.looks[_first_choice(measurer) :] if isinstance(look, Measured)]
+    chosen = [look for look in measurer.measurements[_first_choice(measurer) :] if isinstance(look, Measured)]
     by_width = {tables.width: tables for tables in said.tables}
     errors = []
     for look in chosen:
@@ -67,13 +67,13 @@ def test_tables_that_are_chosen_have_no_more_noise_and_no_more_error_than_was_sa
 
 
 def _first_choice(measurer):
-    return next(place for place, look in enumerate(measurer.looks) if isinstance(look, Chosen))
+    return next(place for place, look in enumerate(measurer.measurements) if isinstance(look, Chosen))
 
 
 def test_given_tables_are_all_measured_with_just_the_noise_that_was_said():
     budget = BUDGETS["rho"]
     said, (model, measurer) = foreseen("fixed", budget, wanted=ALL_SEEN), run("fixed", budget, wanted=ALL_SEEN)
-    for tables, look in zip(said.tables, measurer.looks, strict=True):
+    for tables, look in zip(said.tables, measurer.measurements, strict=True):
         assert (tables.tables, tables.measurable, tables.is_chosen) == (1, 1, False)
         assert tables.within == look.mechanism.error(0.95)
         assert 0.1 < off(model, measurer, look.columns) / tables.most_error < 1.3

@@ -46,7 +46,7 @@ def test_tables_that_were_paid_for_are_the_first_step_of_a_release_that_pays_for
         plan = curator.as_analyst("alice").plan_synthesis(ROWS, **PRICE, reuse=True, name="second")
         assert (plan.reused, plan.asked_before, set(plan.charged.values())) == (("first",), False, {True})
         second = curator.as_analyst("alice").synthesize(ROWS, **PRICE, reuse=True, name="second")
-        assert second.reused == second.facts["reused"] == ["first"]
+        assert second.reused == second.summary["reused"] == ["first"]
         (earlier,) = second.transcript.reused
         assert len(earlier.steps) >= 3
         assert all(step.outcome.tolist() in tables_in(first) for step in earlier.steps)
@@ -176,7 +176,7 @@ def reusing_itself(method, rows, **price):
     first_model, first = made(method, rows, **price)
     second = InMemory(DOMAIN, rows, **price, reused=first.as_earlier("first", method, WANTED))
     method.measure(second, WANTED)
-    return first_model, first, method.model(DOMAIN, second.looks), second
+    return first_model, first, method.model(DOMAIN, second.measurements), second
 
 
 @pytest.mark.parametrize("price", [{"rho": 0.005}, {"epsilon": 0.5}], ids=str)
@@ -185,7 +185,7 @@ def test_a_method_that_reuses_spends_its_budget_and_every_table_is_within_its_bo
     method = METHODS[name]
     _, _, model, measurer = reusing_itself(method, people(8000), **price)
     assert 0 <= measurer.left < 1e-9
-    for bound in Bounds(model, measurer.looks, method, WANTED).at(0.95, [*WANTED, ("a", "c"), ("d",)]):
+    for bound in Bounds(model, measurer.measurements, method, WANTED).at(0.95, [*WANTED, ("a", "c"), ("d",)]):
         exactly = exact_groups(model, measurer, bound.columns)
         places = tuple(DOMAIN.names.index(column) for column in bound.columns)
         assert np.abs(exactly - model.beliefs.table(places) * model.total).sum() <= bound.rows
@@ -203,7 +203,7 @@ def test_a_release_that_reuses_comes_nearer_than_one_that_does_not():
 def test_a_choice_is_made_by_estimates_that_know_the_reused_tables():
     method = METHODS["aim"]
     *_, model, measurer = reusing_itself(method, people(8000), rho=0.02)
-    rounds = Bounds(model, measurer.looks, method, WANTED)._rounds
+    rounds = Bounds(model, measurer.measurements, method, WANTED)._rounds
     assert len(rounds) == len(measurer.asked) > 1
     for one_round, (estimates, _, penalties) in zip(rounds, measurer.asked, strict=True):
         assert all(np.array_equal(table, one_round.estimates[columns]) for columns, table in estimates.items())

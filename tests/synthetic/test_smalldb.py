@@ -85,7 +85,7 @@ def test_a_small_database_answers_the_wanted_counts(price):
     rows = np.array([[0, 0]] * 500 + [[1, 1]] * 250 + [[0, 1]] * 250)
     measurer = InMemory(DOMAIN, rows, **price)
     METHODS["smalldb"].measure(measurer, dict.fromkeys(TABLES, 1))
-    model = METHODS["smalldb"].model(DOMAIN, measurer.looks)
+    model = METHODS["smalldb"].model(DOMAIN, measurer.measurements)
     assert 0 <= measurer.left < 1e-9
     assert model.total == pytest.approx(1000, abs=150)
     assert np.abs(model.table(("a", "b")) - [[500, 250], [0, 250]]).max() < 250

@@ -19,8 +19,8 @@ from discreet.core.number_format import CONFIDENCE
 from discreet.errors import UnknownSession
 from discreet.results.answer_base import Ends, Interval, Shown
 from discreet.results.answer_json import read_array, read_ends, read_half_widths, read_intervals, read_type
-from discreet.results.models import WatchFacts
-from discreet.results.watch_base import WatchFace
+from discreet.results.models import WatchStatus
+from discreet.results.watch_base import WatchBase
 from discreet.sessions.count_queries import SessionQuery
 from discreet.sessions.session_base import SessionAnswers, SessionBase, SessionState
 from discreet.sessions.session_terms import SessionAnswer
@@ -79,7 +79,7 @@ class RemoteAnswer(Shown):
             yield name, read_array([row[name] for row in self.rows], kind), read_ends([row[name] for row in intervals])
 
 
-class RemoteWatch(WatchFace):
+class RemoteWatch(WatchBase):
     """A watch behind a server, which finds it again by the same request.
 
     Args:
@@ -89,7 +89,7 @@ class RemoteWatch(WatchFace):
 
     def __init__(self, server: HttpClient, request: WatchRequest) -> None:
         self._server, self._request = server, request
-        self.receipt = from_json(WatchFacts, server.json(request)).receipt
+        self.receipt = from_json(WatchStatus, server.json(request)).receipt
 
     def __repr__(self) -> str:
         return f"RemoteWatch(receipt={self.receipt[:12]!r})"
@@ -97,7 +97,7 @@ class RemoteWatch(WatchFace):
     @property
     def answers(self) -> dict[int, bool]:
         """What was said, by data version."""
-        return {look.version: look.above for look in self._state("recall").looks}
+        return {look.version: look.above for look in self._state("recall").evaluations}
 
     @property
     def ended(self) -> str | None:
@@ -106,12 +106,12 @@ class RemoteWatch(WatchFace):
 
     def evaluate(self) -> bool:
         """Whether the count of the data version that is served is above, noisily; the same as often as it is asked for."""
-        facts = self._state("look")
-        return next(look.above for look in facts.looks if look.version == facts.data_version)
+        facts = self._state("evaluate")
+        return next(look.above for look in facts.evaluations if look.version == facts.data_version)
 
-    def _state(self, action: str) -> WatchFacts:
+    def _state(self, action: str) -> WatchStatus:
         path, body = f"{self._request.http_path}/{action}", request_to_json(self._request)
-        return from_json(WatchFacts, read_json(self._server.send("POST", path, json=body)))
+        return from_json(WatchStatus, read_json(self._server.send("POST", path, json=body)))
 
 
 class RemoteSession(SessionBase):

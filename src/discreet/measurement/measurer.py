@@ -89,7 +89,7 @@ class SmallDatabase:
     mechanism: Exponential
 
 
-Look: TypeAlias = Measured | Chosen | SmallDatabase
+MeasurementResult: TypeAlias = Measured | Chosen | SmallDatabase
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class TableMeasurer(Protocol):
         """What is left of it; a last look may cost just this much."""
 
     @property
-    def looks(self) -> tuple[Look, ...]:
+    def measurements(self) -> tuple[MeasurementResult, ...]:
         """Every table and choice so far, in order."""
 
     def shares(self, weights: Sequence[Number], *, of: Number | None = None) -> list[Fraction]:

@@ -13,12 +13,12 @@ from discreet.core.exact import Number, exact, read_count
 from discreet.core.loss import Neighbours
 from discreet.errors import BadData, BadInput
 from discreet.measurement.domain import Columns, Domain
-from discreet.measurement.measurer import GRID, CountQuery, Counts, Groups, Look, Measured, SmallDatabase
+from discreet.measurement.measurer import GRID, CountQuery, Counts, Groups, Measured, MeasurementResult, SmallDatabase
 from discreet.measurement.replay import Run
 from discreet.measurement.run_budget import table_noise, whole_units
 from discreet.measurement.small_databases import cells_at, largest_differences, length_of, sequences
 from discreet.measurement.sparse_vector import Guarding, check_query, count_query_to_json
-from discreet.measurement.transcript import about, looks_in
+from discreet.measurement.transcript import about, measurements_in
 from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.additive.combinations import Combination
 from discreet.mechanisms.choice.above_threshold import Watch
@@ -57,8 +57,8 @@ class Measuring:
         return self._run.meter.left
 
     @property
-    def looks(self) -> tuple[Look, ...]:
-        return looks_in(self._run.steps)
+    def measurements(self) -> tuple[MeasurementResult, ...]:
+        return measurements_in(self._run.steps)
 
     def shares(self, weights: Sequence[Number], *, of: Number | None = None) -> list[Fraction]:
         return self._run.meter.shares(weights, of=self.left if of is None else of)

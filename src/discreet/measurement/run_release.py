@@ -13,7 +13,7 @@ from discreet.errors import BadRelease
 from discreet.ledger.charges.release_json import mechanism_from_json_as
 from discreet.measurement.domain import Domain, domain_from_json, domain_to_json
 from discreet.measurement.release_files import no_release, read_release, release_as_bytes
-from discreet.measurement.transcript import Transcript, looks_in
+from discreet.measurement.transcript import Transcript, measurements_in
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 
@@ -66,14 +66,14 @@ class RunRelease:
         return [earlier.name for earlier in self.transcript.reused]
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """What it was made of, in JSON."""
         return {
             "name": self.name,
             "kind": self.kind,
             "columns": {column.name: column.size for column in self.domain.columns},
             "rows_per_person": self.domain.rows_per_person,
-            "looks": len(self.transcript.own),
+            "measurements": len(self.transcript.own),
             "reused": self.reused,
             "rho": self.budget.rho,
             "epsilon": pure_epsilon(self.budget),
@@ -83,7 +83,7 @@ class RunRelease:
     @property
     def details(self) -> dict[str, Any]:
         """The same, and what takes a moment to work out: for those who have paid."""
-        return self.facts
+        return self.summary
 
     def as_bytes(self) -> bytes:
         """What `save` writes."""
@@ -108,7 +108,7 @@ class RunRelease:
         try:
             release = cls(stored, name=name, receipt=receipt)
             is_whole = domain_to_json(release.domain) == release.transcript.facts["domain"]
-            release.facts, looks_in(release.transcript.steps)
+            release.summary, measurements_in(release.transcript.steps)
         except BadRelease:
             raise
         except Exception:  # noqa: BLE001  anybody may have written it, and worked out the checksum

@@ -23,7 +23,7 @@ from discreet.measurement.transcript import Earlier, Step, Transcript, about, re
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
 from discreet.pipeline.pipeline import READ_SLOTS, Resources
-from discreet.planning.effort import LOOKS, seconds_of_tables
+from discreet.planning.effort import USUAL_MEASUREMENTS, seconds_of_tables
 from discreet.sql.coded_rows import CodedColumn, CodedSource
 
 _LEAST_TIME, _TIMES_EXPECTED = 60.0, 4
@@ -105,7 +105,7 @@ class TableRun:
     """What the owner has declared to be published as it is: the one look that nothing is paid for."""
     reuse: Reuse | None = None
     """Tables that were paid for before, which it begins with."""
-    looks: int = LOOKS
+    measurements: int = USUAL_MEASUREMENTS
     """How many tables are counted, about."""
     computing: float = 0.0
     """Seconds that pass between looks, about."""
@@ -143,7 +143,7 @@ class TableRun:
 
     @property
     def seconds(self) -> float:
-        return seconds_of_tables(self.rows.query, looks=self.looks, computing=self.computing)
+        return seconds_of_tables(self.rows.query, measurements=self.measurements, computing=self.computing)
 
     def compute(self, resources: Resources) -> bytes:
         """The transcript: steps of before, and those that were still to be drawn."""
@@ -259,7 +259,7 @@ class Basis:
         measure: Callable[[SumMeasurer], None],
         invariant: Invariant | None = None,
         reuse: Reuse | None = None,
-        looks: int = LOOKS,
+        measurements: int = USUAL_MEASUREMENTS,
         computing: float = 0.0,
     ) -> TableRun:
         """The run with a purpose.
@@ -270,7 +270,7 @@ class Basis:
             measure: What it looks at.
             invariant: What the owner has declared to be published as it is.
             reuse: Tables that were paid for before.
-            looks: How many tables are counted, about.
+            measurements: How many tables are counted, about.
             computing: Seconds that pass between looks, about.
         """
         if reuse is not None:
@@ -287,6 +287,6 @@ class Basis:
             name=self.name,
             invariant=invariant,
             reuse=reuse,
-            looks=looks,
+            measurements=measurements,
             computing=computing,
         )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.errors import LedgerDamaged, WrongFormat
 from discreet.ledger.chain.entries import canonical
 from discreet.ledger.charges.release_json import mechanism_from_json_as, mechanism_to_json
-from discreet.measurement.measurer import Chosen, Look, Measured, SmallDatabase
+from discreet.measurement.measurer import Chosen, Measured, MeasurementResult, SmallDatabase
 from discreet.mechanisms import Exponential, Gaussian, Laplace, Mechanism
 
 FORMAT = 2
@@ -50,7 +50,7 @@ class Step:
         return cls(json.loads(line), np.frombuffer(integers, _INTEGERS).astype(np.int64))
 
     @property
-    def looks(self) -> tuple[Look, ...]:
+    def measurements(self) -> tuple[MeasurementResult, ...]:
         """The table, the choice or the small database that it is, or all tables that are reused; nothing for what guards."""
         match self.kind:
             case "table":
@@ -126,9 +126,9 @@ def about(kind: str, *, paid: Mechanism | None, **details: Any) -> dict[str, Any
     return dict(json.loads(canonical(facts)))
 
 
-def looks_in(steps: Iterable[Step]) -> tuple[Look, ...]:
+def measurements_in(steps: Iterable[Step]) -> tuple[MeasurementResult, ...]:
     """The tables and choices among steps, in order; those that are reused come first."""
-    return tuple(look for step in steps for look in step.looks)
+    return tuple(look for step in steps for look in step.measurements)
 
 
 @dataclass(frozen=True, slots=True)

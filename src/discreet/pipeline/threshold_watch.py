@@ -1,8 +1,8 @@
-"""Watching a count: AboveThreshold over data versions, paid in full at the start.
+"""Watch a count over data versions with the sparse vector technique (AboveThreshold), charged in full when the watch starts.
 
-A person is in all data versions or in none, so the versions are the queries of one run: the same count, asked of each. The noisy threshold
-is drawn before anything is read, stays in the books and is shown to nobody. An evaluation is a pure function of the exact count, that
-threshold and fresh noise; its bit is on disk before it leaves, and the same version says the same again.
+A person is in all data versions or in none, so the versions are the queries of one run: the same count, once for each version. The noisy
+threshold is drawn before anything is read, stored in the ledger and never shown. An evaluation is a function of the exact count, that
+threshold and fresh noise. Its bit is on disk before it is returned, and a repeated evaluation of the same version returns the stored bit.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from discreet.pipeline.pipeline import Pipeline, Resources, ThresholdCheck
 from discreet.planning.effort import seconds_of
 from discreet.planning.pricing import norms
 from discreet.postprocessing.plan import Plan
-from discreet.results.models import Look, WatchFacts
-from discreet.results.watch_base import WatchFace
+from discreet.results.models import Evaluation, WatchStatus
+from discreet.results.watch_base import WatchBase
 
-_COUNTED = (MeasureKind.ROWS, MeasureKind.PRESENT, MeasureKind.PEOPLE, MeasureKind.TOTAL)
-_FURTHEST = 2**126
-_LONGEST_LABEL = 20_000
-_ENDED = {
-    "above": "This watch has ended: it was above once.",
+_KINDS = (MeasureKind.ROWS, MeasureKind.PRESENT, MeasureKind.PEOPLE, MeasureKind.TOTAL)
+_LARGEST_THRESHOLD = 2**126
+_MOST_LABEL_LETTERS = 20_000
+_WHY_ENDED = {
+    "above": "This watch has ended: the count was above the threshold once.",
     "failed": "This watch has ended: an evaluation failed.",
-    "lost": "This watch has ended: its noisy threshold is not in the books any more.",
+    "lost": "This watch has ended: its noisy threshold is no longer in the ledger.",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Watchable:
-    """One integer cell and the mechanism that watches it: what is charged, and charged once, whatever versions come.
+class WatchRun:
+    """One integer and the mechanism that watches it. It is charged once, however many data versions follow.
 
-    `run` tells watches of the same count apart: after one has ended, the next is another, and paid for.
+    `run` distinguishes watches of the same count: after one has ended, the next has another number and is charged again.
     """
 
     query: Query
@@ -53,8 +53,8 @@ class Watchable:
     neighbours: Neighbours
     run: int
     label: str
-    look_seconds: float
-    """How long one look is expected to take."""
+    evaluation_seconds: float
+    """How long one evaluation is expected to take."""
 
     @property
     def releases(self) -> tuple[Mechanism, ...]:
@@ -62,7 +62,7 @@ class Watchable:
 
     @property
     def digest(self) -> str:
-        """Without the data version, which a watch spans; with every bound that its sensitivity hangs on."""
+        """Without the data version, since a watch spans versions; with every bound that its sensitivity depends on."""
         mechanism: Json = mechanism_to_json(self.mechanism)
         return digest(
             {
@@ -75,17 +75,17 @@ class Watchable:
 
     @property
     def key(self) -> str:
-        """What the books know it by."""
+        """Its key in the ledger."""
         return Request(id="watch", query=self.digest, releases=self.releases, format=FORMAT).key
 
     @property
     def queries(self) -> tuple[Query, ...]:
-        """Nothing is read to begin."""
+        """None: starting a watch reads nothing."""
         return ()
 
     @property
     def seconds(self) -> float:
-        """Nothing is read to begin."""
+        """Zero: starting a watch reads nothing."""
         return 0.0
 
     @property
@@ -97,154 +97,161 @@ class Watchable:
         return None
 
     def compute(self, resources: Resources) -> bytes:
-        """The noisy threshold, drawn before any data is looked at, beside a salt: its hash goes into the chain, and a bare integer could be
-        searched for.
+        """Draw the noisy threshold, before any data is read.
+
+        It is stored with a salt: its hash enters the chain, and a bare integer could be found by trying all.
         """
         salt = resources.bits.words(4, 64).tobytes().hex()
         return canonical({"threshold": str(self.mechanism.noisy_threshold(resources.bits)), "salt": salt}).encode()
 
-    def look(self, stored: bytes) -> ThresholdCheck:
-        """One look at the count, against the threshold that was stored."""
-        return ThresholdCheck(self.query, self.mechanism, int(json.loads(stored)["threshold"]), self.look_seconds)
+    def check(self, stored: bytes) -> ThresholdCheck:
+        """Return the job that compares the count with the stored threshold."""
+        return ThresholdCheck(self.query, self.mechanism, int(json.loads(stored)["threshold"]), self.evaluation_seconds)
 
 
-def watchable(plan: Plan, *, threshold: Number, neighbours: Neighbours, run: int, label: str) -> Watchable:
-    """The watch of a planned query, or a refusal by name; nothing is read or charged."""
+def watch_run(plan: Plan, *, threshold: Number, neighbours: Neighbours, run: int, label: str) -> WatchRun:
+    """Return the watch of a planned query, or refuse it. Nothing is read or charged."""
     query, measure = _one_cell(plan)
-    price = plan.releases[0]
-    if not isinstance(price, Laplace):
-        raise NotAllowed("A watch has a mechanism of its own.", next_step="Leave mechanism out of OPTIONS.")
+    noise = plan.releases[0]
+    if not isinstance(noise, Laplace):
+        raise NotAllowed("A watch has its own mechanism.", next_step="Leave mechanism out of OPTIONS.")
     unit = measure.steps[0].step if measure.kind is MeasureKind.TOTAL else Fraction(1)
-    least = math.ceil(
-        exact(threshold) / unit
-    )  # exact: whole steps reach a threshold where they reach the next whole step
-    if abs(least) >= _FURTHEST:
-        raise BadInput("The threshold lies beyond every count.", next_step="Give a smaller threshold.")
+    # Rounding up is exact: a whole number reaches a threshold if it reaches the next whole number.
+    steps = math.ceil(exact(threshold) / unit)
+    if abs(steps) >= _LARGEST_THRESHOLD:
+        raise BadInput("The threshold is larger than any count.", next_step="Give a smaller threshold.")
     mechanism = AboveThreshold(
-        epsilon=price.epsilon, sensitivity=norms(query, measure, (), neighbours).l1, threshold=least
+        epsilon=noise.epsilon, sensitivity=norms(query, measure, (), neighbours).l1, threshold=steps
     )
-    which = read_count(run, name="run")
-    label = f"watch for {threshold}: {label}"[:_LONGEST_LABEL]
-    return Watchable(query, mechanism, neighbours, which, label, seconds_of(plan))
+    number = read_count(run, name="run")
+    label = f"watch for {threshold}: {label}"[:_MOST_LABEL_LETTERS]
+    return WatchRun(query, mechanism, neighbours, number, label, seconds_of(plan))
 
 
 def _one_cell(plan: Plan) -> tuple[Query, Measure]:
-    """The only measure of the only query, shown as it is: the threshold is in its unit."""
+    """Return the only query and its only measure. It must be shown unchanged: the threshold is in its unit."""
     plain = Release(0, tuple((name, Estimate("measure", (0,))) for name in plan.columns))
     cells = [(query, measure) for query in plan.queries for measure in query.measures]
     query, measure = cells[0]
     alone = len(cells) == len(plan.columns) == 1 and not query.keys and query.sets == ((),)
     if not alone or query.choose is not None or plan.view != plain:
         raise NotAllowed(
-            "A watch is of one number, without groups and without arithmetic.",
+            "A watch needs one number, without groups and without arithmetic.",
             next_step="Watch SELECT COUNT(*), COUNT(x), COUNT(DISTINCT person) or SUM(x), with WHERE.",
         )
-    if measure.kind not in _COUNTED or any(measure.centres):
+    if measure.kind not in _KINDS or any(measure.centres):
         raise NotAllowed(
             "Only counts of rows, values or people and sums can be watched.",
             next_step="Watch COUNT(*), COUNT(x), COUNT(DISTINCT person) or SUM(x).",
         )
     if not plan.releases:
-        raise NotAllowed("That number is public.", next_step="Ask for it as often as you like: it is free.")
+        raise NotAllowed("That number is public.", next_step="Query it as often as you like: it is free.")
     return query, measure
 
 
-class Watch(WatchFace):
-    """A watch of the curator at hand."""
+class Watch(WatchBase):
+    """A watch of a local curator."""
 
-    __slots__ = ("_call", "_key", "_ledger", "_pipeline", "_version", "_wanted", "receipt", "replayed")
+    __slots__ = ("_call", "_key", "_ledger", "_pipeline", "_run", "_version", "receipt", "replayed")
 
     def __init__(
-        self, wanted: Watchable, pipeline: Pipeline, *, version: int, call: Call, paid: Reservation | None
+        self, run: WatchRun, pipeline: Pipeline, *, version: int, call: Call, reservation: Reservation | None
     ) -> None:
-        self._wanted, self._pipeline, self._ledger = wanted, pipeline, pipeline.ledger
-        self._version, self._call, self._key = version, call, wanted.key
-        self.receipt = paid.receipt if paid else ""
-        self.replayed = paid is None or (paid.replayed and not paid.charged)
+        self._run, self._pipeline, self._ledger = run, pipeline, pipeline.ledger
+        self._version, self._call, self._key = version, call, run.key
+        self.receipt = reservation.receipt if reservation else ""
+        self.replayed = reservation is None or (reservation.replayed and not reservation.charged)
 
     def __repr__(self) -> str:
-        return f"Watch({self._wanted.label!r}, receipt={self.receipt[:12]!r})"
+        return f"Watch({self._run.label!r}, receipt={self.receipt[:12]!r})"
 
     @property
     def answers(self) -> dict[int, bool]:
-        """What was said, by data version."""
-        return dict(self._known().bits)
+        """The stored answers, by data version."""
+        return dict(self._stored().bits)
 
     @property
     def ended(self) -> str | None:
-        """Why there is nothing more to come: above, failed or lost; None while it goes on."""
-        return self._known().ended
+        """Why the watch has ended: above, failed or lost; None while it goes on."""
+        return self._stored().ended
 
     @property
-    def facts(self) -> WatchFacts:
-        """All of it at once, as it is told to others."""
-        known = self._known()
-        looks = tuple(Look(version, known.bits[version]) for version in sorted(known.bits))
-        return WatchFacts(self.receipt, self._version, looks, known.ended)
+    def status(self) -> WatchStatus:
+        """Its evaluations and whether it has ended."""
+        stored = self._stored()
+        evaluations = tuple(Evaluation(version, stored.bits[version]) for version in sorted(stored.bits))
+        return WatchStatus(self.receipt, self._version, evaluations, stored.ended)
 
     def evaluate(self) -> bool:
-        """Whether the count of this data version is above, noisily: as stored, or read and stored before it is returned."""
-        known = self._known()
-        if self._version in known.bits:
-            return known.bits[self._version]
-        if known.ended is not None or known.threshold is None:
-            raise _over(known)
-        is_above = self._fresh(known.threshold)
-        known = self._keep(is_above)
+        """Return whether the count of this data version is above the threshold, with noise.
+
+        The answer is the stored one, or it is read now and stored before it is returned.
+        """
+        stored = self._stored()
+        if self._version in stored.bits:
+            return stored.bits[self._version]
+        if stored.ended is not None or stored.threshold is None:
+            raise _ended_error(stored)
+        is_above = self._measure(stored.threshold)
+        stored = self._store(is_above)
         if is_above is None:
             raise EngineFailure(
-                "The engine could not answer, and the watch has ended. The price was paid.",
-                next_step="Tell the owner of the data.",
+                "The engine could not answer, and the watch has ended. It was charged.",
+                next_step="Report this to the owner of the data.",
             )
-        if self._version not in known.bits:  # somebody else's above or failure came first
-            raise _over(known)
-        return known.bits[self._version]
+        if (
+            self._version not in stored.bits
+        ):  # another process stored an answer above the threshold, or a failure, first
+            raise _ended_error(stored)
+        return stored.bits[self._version]
 
-    def _known(self) -> Watched:
+    def _stored(self) -> Watched:
         return self._ledger.watched(self._key, analyst=self._call.analyst)
 
-    def _fresh(self, threshold: bytes) -> bool | None:
-        """None where it failed: that is a bit about the data too, so it is the last one."""
-        stored = self._pipeline.measure_again(self._wanted.look(threshold), self._call)
-        return None if stored is None else bool(json.loads(stored))
+    def _measure(self, threshold: bytes) -> bool | None:
+        """Return the new answer; None if it failed. A failure is one bit about the data too, so it ends the watch."""
+        measured = self._pipeline.measure_again(self._run.check(threshold), self._call)
+        return None if measured is None else bool(json.loads(measured))
 
-    def _keep(self, is_above: bool | None) -> Watched:
-        """Store the bit, or the failure, which stops the analyst until the owner looks."""
-        known = self._ledger.evaluated(self._key, version=self._version, above=is_above, analyst=self._call.analyst)
+    def _store(self, is_above: bool | None) -> Watched:
+        """Store the bit; or the failure, which freezes the analyst's account until the owner has looked at it."""
+        stored = self._ledger.evaluated(self._key, version=self._version, above=is_above, analyst=self._call.analyst)
         if is_above is None and self._call.analyst is not None:
             with suppress(AccountFrozen):
                 self._ledger.freeze(self._call.analyst, by="a reading that failed")
-        return known
+        return stored
 
 
-def begin(wanted: Watchable, pipeline: Pipeline, call: Call, *, version: int) -> Watch:
-    """Pay, draw the threshold and store it; or find the watch as it is in the books.
+def start(run: WatchRun, pipeline: Pipeline, call: Call, *, version: int) -> Watch:
+    """Charge for a watch, draw its threshold and store it; or find the watch that is stored.
 
-    Who joins pays before hearing how it went: whether it has ended is about the data.
+    A second analyst is charged before seeing the answers: whether the watch has ended is about the data.
     """
-    _check_there(wanted, pipeline, call)
-    paid = pipeline.run(wanted, call)
-    return Watch(wanted, pipeline, version=version, call=call, paid=paid.reservation)
+    _check_not_lost(run, pipeline, call)
+    outcome = pipeline.run(run, call)
+    return Watch(run, pipeline, version=version, call=call, reservation=outcome.reservation)
 
 
-def resume(wanted: Watchable, pipeline: Pipeline, call: Call, *, version: int) -> Watch:
-    """A watch that the analyst has paid for; nothing is spent, and any other is refused."""
-    _check_there(wanted, pipeline, call)
-    paid = pipeline.recall(wanted, call)
-    if paid is None:
-        raise NotAnswered("This watch was not begun, or it is not paid for.", next_step="Begin it, which is paid for.")
-    return Watch(wanted, pipeline, version=version, call=call, paid=paid.reservation)
+def resume(run: WatchRun, pipeline: Pipeline, call: Call, *, version: int) -> Watch:
+    """Return a watch that the analyst was charged for. Nothing is spent; any other watch is refused."""
+    _check_not_lost(run, pipeline, call)
+    outcome = pipeline.recall(run, call)
+    if outcome is None:
+        raise NotAnswered(
+            "This watch was not started, or you were not charged for it.", next_step="Start it, which is charged."
+        )
+    return Watch(run, pipeline, version=version, call=call, reservation=outcome.reservation)
 
 
-def _check_there(wanted: Watchable, pipeline: Pipeline, call: Call) -> None:
-    known = pipeline.ledger.watched(wanted.key, analyst=call.analyst)
-    if known.lost:
-        raise _over(known)  # a threshold is never drawn a second time
+def _check_not_lost(run: WatchRun, pipeline: Pipeline, call: Call) -> None:
+    stored = pipeline.ledger.watched(run.key, analyst=call.analyst)
+    if stored.lost:
+        raise _ended_error(stored)  # a threshold is never drawn a second time
 
 
-def _over(known: Watched) -> NotAllowed | LedgerDamaged:
-    if known.ended is None:
-        return LedgerDamaged("This watch has no threshold.", next_step="Ask the owner to verify the books.")
+def _ended_error(stored: Watched) -> NotAllowed | LedgerDamaged:
+    if stored.ended is None:
+        return LedgerDamaged("This watch has no threshold.", next_step="Ask the owner to verify the ledger.")
     return NotAllowed(
-        _ENDED[known.ended], next_step="Begin a new one, which is paid for anew: the same with run=2, and so on."
+        _WHY_ENDED[stored.ended], next_step="Start a new one, which is charged again: the same with run=2, and so on."
     )

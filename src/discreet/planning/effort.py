@@ -27,7 +27,7 @@ _ROW, _CALL, _TEXT, _LETTER, _GROUPED = 4.0, 5.0, 60.0, 1.5, 20.0
 """For a row that is read, that something is computed of, that a text is looked at in, for each letter of it, for a row that is added up."""
 _AGGREGATE, _BESIDE, _DISTINCT = 0.25e6, 2.5e3, 50e3
 """For each aggregate of a group beyond the first, however little it reads; for each two of them; for each two one of which is DISTINCT."""
-LOOKS = 500
+USUAL_MEASUREMENTS = 500
 """Tables that a run over people's rows counts, each once, where it does not say how many."""
 _COUNTED, _COUNTED_CELL = 300e3, 3.0
 """For a count of rows that is compared with noise, and for each cell of the table that it is taken from."""
@@ -50,12 +50,12 @@ def seconds_of(plan: Plan) -> float:
     return (SAFETY * _CHARGE + sum(map(_nanoseconds_of, plan.queries))) / 1e9
 
 
-def seconds_of_tables(query: Query, *, looks: int, computing: float) -> float:
+def seconds_of_tables(query: Query, *, measurements: int, computing: float) -> float:
     """The same of a run over tables of these rows: they are coded once, and counted for each look; `computing` are the seconds between looks."""
     rows, reading = _relation(query.rows)
     coded = reading + rows * (_PERSONAL if query.needs_bounding else 0) + rows * _GROUPED * len(query.keys)
-    looking = looks * (_STATEMENT + rows * _GROUPED)
-    return (SAFETY * (_CHARGE + coded + looking + computing * 1e9) + of_one_person(query)) / 1e9
+    counting = measurements * (_STATEMENT + rows * _GROUPED)
+    return (SAFETY * (_CHARGE + coded + counting + computing * 1e9) + of_one_person(query)) / 1e9
 
 
 def declared_rows(query: Query) -> int:

@@ -137,21 +137,21 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What a watch said of one data version."""
+class Evaluation:
+    """The answer of a watch for one data version."""
 
     version: int
     above: bool
 
 
 @dataclass(frozen=True, slots=True)
-class WatchFacts:
-    """A watch as the books have it: what it said, oldest version first, and why there is nothing more to come (None while it goes on)."""
+class WatchStatus:
+    """A watch as the ledger has it: its evaluations, oldest version first, and why it ended (None while it goes on)."""
 
     receipt: str
     data_version: int
-    """The one that is served."""
-    looks: tuple[Look, ...]
+    """The version that is served."""
+    evaluations: tuple[Evaluation, ...]
     ended: str | None
 
 

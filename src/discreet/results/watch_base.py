@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 
-class WatchFace(ABC):
+class WatchBase(ABC):
     """A count that is watched. Every data version has one bit, said as often as it is asked for; the first *above* is the last.
 
     It is evaluated when somebody calls `evaluate`: by the clock or by request, never because data came.

@@ -59,7 +59,7 @@ class Fitted:
     def begin(self, measurer: Measurer, budget: AdaptiveBudget, queries: int) -> tuple[Hypothesis, Terms]:
         """Fit the model."""
         self.method.measure(measurer.part(measurer.budget * FIT), self.tables)
-        model = self.method.model(measurer.domain, measurer.looks)
+        model = self.method.model(measurer.domain, measurer.measurements)
         return ModelHypothesis(model), self.terms_before_charge(measurer.domain, budget, queries)
 
     def terms_before_charge(self, domain: Domain, budget: AdaptiveBudget, queries: int) -> Terms:

@@ -93,7 +93,7 @@ def opening_of(settings: SessionSettings, basis: Basis, *, analyst: str | None, 
         purpose=purpose,
         measure=_refuse_to_measure,
         reuse=reuse,
-        looks=work.looks,
+        measurements=work.looks,
         computing=work.seconds,
     )
     return Opening(run, mode, settings.queries, analyst)

@@ -76,5 +76,5 @@ def synthesis(basis: Basis, *, workload: Wanted, method: str, reuse: Reuse | Non
     if reuse is not None:
         reuse = replace(reuse, releases=fitting_tables(reuse.releases, way, domain, wanted, basis.budget))
     return basis.run(
-        "synthetic data", purpose=purpose, measure=measure, reuse=reuse, looks=work.looks, computing=work.seconds
+        "synthetic data", purpose=purpose, measure=measure, reuse=reuse, measurements=work.looks, computing=work.seconds
     )

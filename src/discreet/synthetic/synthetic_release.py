@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet.core.exact import Number, read_count
 from discreet.errors import BadInput
 from discreet.measurement.run_release import RunRelease
-from discreet.measurement.transcript import looks_in
+from discreet.measurement.transcript import measurements_in
 from discreet.noise import SYSTEM_BITS, RandomBits
 from discreet.synthetic.methods.method import Model
 from discreet.synthetic.models.labels import values_of
@@ -35,14 +35,14 @@ class SyntheticRelease(RunRelease, kind=PURPOSE):
         return str(self.purpose["method"])
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """What it was made of, in JSON."""
-        return {**super().facts, "method": self.method}
+        return {**super().summary, "method": self.method}
 
     @cached_property
     def model(self) -> Model:
         """What follows from the looks: the same for whoever has them."""
-        return method_named(self.method).model(self.domain, looks_in(self.transcript.steps))
+        return method_named(self.method).model(self.domain, measurements_in(self.transcript.steps))
 
     @property
     def total(self) -> float:
@@ -71,7 +71,7 @@ class SyntheticRelease(RunRelease, kind=PURPOSE):
     def _bounds(self) -> Bounds:
         if not isinstance(self.model, TreeModel):
             raise BadInput("This method says nothing about its error.", next_step="Use another, such as aim.")
-        looks = looks_in(self.transcript.steps)
+        looks = measurements_in(self.transcript.steps)
         return Bounds(self.model, looks, method_named(self.method), tables_of(self.purpose))
 
     def sample(self, count: int, *, bits: RandomBits = SYSTEM_BITS) -> pa.Table:

@@ -50,7 +50,7 @@ def _evaluation_run(request: EvaluateRequest, context: Context) -> tuple[TableRu
         f"evaluation of {decider.model}",
         purpose={"kind": PURPOSE, "label": label, "deciding": deciding.described},
         measure=partial(measure, deciding=deciding, label=label),
-        looks=columns_read,
+        measurements=columns_read,
         computing=paid_for([measurement], meter).seconds,
     )
     return evaluation, measurement

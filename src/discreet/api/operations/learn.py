@@ -45,5 +45,7 @@ def _learning_run(request: LearnRequest[Any], context: Context) -> tuple[TableRu
     )
     measurements, work = afforded(model, basis.domain, basis.budget)
     kind, purpose = type(model).__name__, model.described_for(basis.domain)
-    learning = basis.run(kind, purpose=purpose, measure=model.measure, looks=work.columns, computing=work.seconds)
+    learning = basis.run(
+        kind, purpose=purpose, measure=model.measure, measurements=work.columns, computing=work.seconds
+    )
     return learning, measurements

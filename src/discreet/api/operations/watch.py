@@ -5,24 +5,24 @@ from __future__ import annotations
 from discreet.api.context import Context
 from discreet.api.operations.ask import plan_query
 from discreet.api.requests.watch import WatchRequest
-from discreet.pipeline.threshold_watch import Watch, Watchable, begin, resume, watchable
+from discreet.pipeline.threshold_watch import Watch, WatchRun, resume, start, watch_run
 from discreet.sql.reader.query_text import wording
 
 
 def run(request: WatchRequest, context: Context) -> Watch:
     """Charge for a watch and draw its threshold, or find it as it is in the ledger."""
-    return begin(_watchable(request, context), context.pipeline, context.call, version=context.version)
+    return start(_watch_run(request, context), context.pipeline, context.call, version=context.version)
 
 
 def recall(request: WatchRequest, context: Context) -> Watch:
     """A watch that was begun in the same words and is paid for, or a refusal. Nothing is spent."""
-    return resume(_watchable(request, context), context.pipeline, context.call, version=context.version)
+    return resume(_watch_run(request, context), context.pipeline, context.call, version=context.version)
 
 
-def _watchable(request: WatchRequest, context: Context) -> Watchable:
+def _watch_run(request: WatchRequest, context: Context) -> WatchRun:
     with context.planning():
         plan = plan_query(request.sql, context, epsilon=request.epsilon, parameters=request.parameters)
-    return watchable(
+    return watch_run(
         plan,
         threshold=request.threshold,
         neighbours=context.catalog.neighbours,

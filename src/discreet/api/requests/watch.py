@@ -10,13 +10,13 @@ from discreet.api.requests.base import PaidRequest, param, request
 
 if TYPE_CHECKING:
     from discreet.core.exact import Number
-    from discreet.results.watch_base import WatchFace
+    from discreet.results.watch_base import WatchBase
     from discreet.sql.builder import Table
     from discreet.sql.reader.query_text import Parameters
 
 
 @request
-class WatchRequest(PaidRequest["WatchFace", Never]):
+class WatchRequest(PaidRequest["WatchBase", Never]):
     """Watch one count or sum over data versions until it is above a threshold, with noise.
 
     All of it is charged once, now. After a watch has ended, another of the same count is run 2, charged again.

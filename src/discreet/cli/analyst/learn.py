@@ -144,7 +144,7 @@ def _show(plan: LearningPlan, *, as_json: bool) -> None:
 
 def _tell(release: Any, how: str, card: Card, *, as_json: bool) -> None:
     if as_json:
-        print_json({**release.facts, "replayed": release.replayed, "numbers": card.numbers(CONFIDENCE)})
+        print_json({**release.summary, "replayed": release.replayed, "numbers": card.numbers(CONFIDENCE)})
         return
     typer.echo(repr(card))
     tell_made(release, how)

@@ -99,10 +99,12 @@ def _make(curator: Curator, request: SynthesizeRequest, analyst: str | None, fil
     if as_json:
         report = files.report and str(files.report)
         written = {"out": out and str(out), "rows": out and count, "report": report}
-        print_json({**release.facts, "total": release.total, "replayed": release.replayed, **written})
+        print_json({**release.summary, "total": release.total, "replayed": release.replayed, **written})
         return
-    looks = release.facts["looks"]
-    run_commands.tell_made(release, f"{release.method}, {looks} looks, about {amount(release.total)} rows that count")
+    measurements = release.summary["measurements"]
+    run_commands.tell_made(
+        release, f"{release.method}, {measurements} measurements, about {amount(release.total)} rows"
+    )
     if out is not None:
         typer.echo(f"wrote {out}: {count:,} rows of nobody")
     if files.report is not None:

@@ -73,10 +73,10 @@ def tabulate(
     if out is not None:
         write_rows(rows, out, kind=out.suffix[1:])
     if as_json:
-        print_json({**release.facts, "replayed": release.replayed, "out": out and str(out), "rows": rows.to_pylist()})
+        print_json({**release.summary, "replayed": release.replayed, "out": out and str(out), "rows": rows.to_pylist()})
         return
     run_commands.tell_made(
-        release, f"{rows.num_rows:,} counts by {release.facts['strategy']}, each {_widest(rows)} or less"
+        release, f"{rows.num_rows:,} counts by {release.summary['strategy']}, each {_widest(rows)} or less"
     )
     _show_counts(rows, is_written=out is not None)
     if out is not None:

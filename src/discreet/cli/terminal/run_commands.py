@@ -64,7 +64,7 @@ def show_plan(plan: RunPlan, told: Mapping[str, list[str]]) -> None:
 
 def tell_made(release: RunRelease, how: str) -> None:
     """What was made, and what it cost."""
-    facts = release.facts
+    facts = release.summary
     typer.echo(f"{release.name or 'a release without a name'}: {how}")
     if release.reused:
         typer.echo(f"with tables of {', '.join(release.reused)}")

@@ -28,7 +28,7 @@ from discreet.learning.runs.model_card import Learned
 from discreet.measurement.domain import Domain
 from discreet.measurement.feature_vectors import SumMeasurer
 from discreet.measurement.measurer import Measured
-from discreet.measurement.transcript import Transcript, looks_in
+from discreet.measurement.transcript import Transcript, measurements_in
 from discreet.mechanisms import Gaussian, Laplace
 
 CELLS = 4096
@@ -95,7 +95,7 @@ class KMeans(Model):
         return numbers * self.clusters * len(list(self.features))
 
     def conclude(self, domain: Domain, transcript: Transcript) -> None:
-        (table,) = (look for look in looks_in(transcript.steps) if isinstance(look, Measured))
+        (table,) = (look for look in measurements_in(transcript.steps) if isinstance(look, Measured))
         axes = [_scaled(column) for column in domain.columns]
         points = np.stack([axis.reshape(-1) for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
         counts, noise = table.values.reshape(-1).astype(np.float64), math.sqrt(table.variance)

@@ -17,7 +17,7 @@ from discreet.learning.runs.model_card import Learned
 from discreet.measurement.domain import Columns, Domain
 from discreet.measurement.feature_vectors import Deciding, SumMeasurer
 from discreet.measurement.measurer import Measured
-from discreet.measurement.transcript import Transcript, looks_in
+from discreet.measurement.transcript import Transcript, measurements_in
 from discreet.mechanisms import Gaussian, Laplace
 
 
@@ -55,7 +55,7 @@ class NaiveBayes(Classifier):
             domain.check(columns)
 
     def conclude(self, _domain: Domain, transcript: Transcript) -> None:
-        tables = [look for look in looks_in(transcript.steps) if isinstance(look, Measured)]
+        tables = [look for look in measurements_in(transcript.steps) if isinstance(look, Measured)]
         by_class = [self._by_class(look) for look in tables]
         totals = np.mean([table.sum(axis=0) for table in by_class], axis=0)
         rows = np.maximum(totals, 1.0)

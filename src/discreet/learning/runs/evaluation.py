@@ -40,12 +40,12 @@ class Evaluation(RunRelease, kind=PURPOSE):
         return self.domain.column(self.purpose["label"]).labels
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """What it was made of, and what was counted, in JSON."""
         (width,) = (row["value"] for row in self.card().half_widths(CONFIDENCE)[:1])
         accuracy = {"value": self.accuracy.value, "within": width}
         classes = [plain(label) for label in self.classes]
-        return {**super().facts, "classes": classes, "matrix": self.matrix.tolist(), "accuracy": accuracy}
+        return {**super().summary, "classes": classes, "matrix": self.matrix.tolist(), "accuracy": accuracy}
 
     @cached_property
     def matrix(self) -> Any:

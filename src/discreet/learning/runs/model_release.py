@@ -47,17 +47,17 @@ class ModelRelease(RunRelease, kind=PURPOSE):
         return cls(model.transcript.encoded(), name=name, receipt=model.receipt, replayed=model.replayed)
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """What it was made of, in JSON."""
-        return {**super().facts, "model": self.purpose["model"]}
+        return {**super().summary, "model": self.purpose["model"]}
 
     @property
     def details(self) -> dict[str, Any]:
         """The same, and every number with its ±, where working the model out takes a moment: else whoever wants it works it out from the release."""
         drawn, hypotheses = sum(step.outcome.size for step in self.transcript.steps), self.purpose.get("hypotheses", {})
         if hypotheses is None or size_of(hypotheses) > QUICK or model_of(self.purpose).burden(drawn) > QUICK:
-            return self.facts
-        return {**self.facts, "numbers": self.model.card().numbers(CONFIDENCE)}
+            return self.summary
+        return {**self.summary, "numbers": self.model.card().numbers(CONFIDENCE)}
 
     @cached_property
     def model(self) -> Model:

@@ -18,7 +18,7 @@ ROUTES = {
     "POST /v1/explain": "owner analyst",
     "POST /v1/recall": "owner analyst",
     "POST /v1/watch": "owner analyst",
-    "POST /v1/watch/look": "owner analyst",
+    "POST /v1/watch/evaluate": "owner analyst",
     "POST /v1/watch/recall": "owner analyst",
     "GET /v1/saved": "owner analyst",
     "POST /v1/saved": "owner analyst",

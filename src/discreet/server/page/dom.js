@@ -133,8 +133,8 @@ const MECHANISMS = {
   Ladder: "a noisy count",
   Quantile: "a noisy quantile",
   AboveThreshold: "a noisy threshold",
-  Adaptive: "many noisy looks",
-  PureAdaptive: "many noisy looks",
+  Adaptive: "many noisy measurements",
+  PureAdaptive: "many noisy measurements",
 };
 export const mechanismWords = (names) =>
   [...new Set(names.map((name) => MECHANISMS[name] ?? name.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase()))].join(" and ");

@@ -48,7 +48,7 @@ export function offerReleases() {
 function showFacts(facts) {
   const rows = facts.rows_per_person;
   const lines = {
-    "made by": `${facts.method ?? facts.strategy ?? facts.tree ?? facts.model}, ${many(facts.looks, "noisy look")}`,
+    "made by": `${facts.method ?? facts.strategy ?? facts.tree ?? facts.model}, ${many(facts.measurements, "noisy measurement")}`,
     columns: Object.entries(facts.columns)
       .map(([name, size]) => `${name} ${size.toLocaleString("en")}`)
       .join(", "),

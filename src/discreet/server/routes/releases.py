@@ -81,7 +81,7 @@ def find_published(name: str, request: Request) -> Response:
     release = stored_release(service_of(request).curator.ledger.published_answer(name), name=name)
     if MEDIA_TYPE in request.headers.get("accept", ""):
         return sent(request, MEDIA_TYPE, [release.as_bytes()])
-    return document(request, release.facts)
+    return document(request, release.summary)
 
 
 async def _looked_up(name: str, request: Request, form: Form[RunRelease], *, is_long: bool = False) -> Response:

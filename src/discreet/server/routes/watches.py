@@ -12,7 +12,7 @@ from discreet.api.local import LocalApi
 from discreet.api.requests.watch import WatchRequest
 from discreet.core.json_codec import to_json
 from discreet.pipeline.threshold_watch import Watch
-from discreet.results.models import WatchFacts
+from discreet.results.models import WatchStatus
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.idempotency import NAME, answered
@@ -31,12 +31,12 @@ routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 class _Said:
     """What a watch says. Its evaluations cost nothing, its beginning may."""
 
-    facts: WatchFacts
+    status: WatchStatus
     replayed: bool = True
 
     @property
     def stored(self) -> bytes:
-        return json.dumps(to_json(self.facts)).encode()
+        return json.dumps(to_json(self.status)).encode()
 
 
 @routes.post("/watch", openapi_extra={**in_document(WATCH), "parameters": [NAME]})
@@ -46,20 +46,20 @@ async def begin(request: LimitedRequest) -> Response:
 
     def begun(api: LocalApi) -> _Said:
         watch: Watch = api.outcome(wanted)
-        return _Said(watch.facts, watch.replayed)
+        return _Said(watch.status, watch.replayed)
 
     return await answered(request, begun, _FORM)
 
 
-@routes.post("/watch/look", openapi_extra={**in_document(WATCH), "parameters": [NAME]})
-async def look(request: LimitedRequest) -> Response:
+@routes.post("/watch/evaluate", openapi_extra={**in_document(WATCH), "parameters": [NAME]})
+async def evaluate(request: LimitedRequest) -> Response:
     """Say whether the data version that is served is above, with noise: read once, and repeated as often as it is requested. Free."""
     wanted = await _read(request)
 
     def evaluated(api: LocalApi) -> _Said:
         watch: Watch = api.recall(wanted)
         watch.evaluate()
-        return _Said(watch.facts)
+        return _Said(watch.status)
 
     return await answered(request, evaluated, _FORM)
 
@@ -69,7 +69,7 @@ async def recall(request: LimitedRequest) -> Response:
     """What a watch of yours has said so far; nothing is read or spent."""
     wanted, service, holder = await _read(request), service_of(request), holder_of(request)
     prepared = await service.queries.look_up(
-        lambda curator: _Said(curator.as_analyst(holder.asks_as).recall(wanted).facts),
+        lambda curator: _Said(curator.as_analyst(holder.asks_as).recall(wanted).status),
         holder=holder,
         then=partial(_FORM.prepare, service=service, analyst=holder.name),
     )

@@ -83,7 +83,7 @@ class Aim(OfTables):
             measure_each(measurer, first)
         whole = budget + known.amount
         rho = float(whole) ** 2 / 2 if measurer.is_pure else float(whole)
-        rows = Start.of(domain, measurer.looks).total / float(domain.l2)
+        rows = Start.of(domain, measurer.measurements).total / float(domain.l2)
         signal = max(round(rows * math.sqrt(rho)), LEAST_SIGNAL)
         alone = Fraction(math.isqrt(10**6 * LEAST_SIGNAL // signal), 1000) * whole - known.alone
         if alone > MOST_ALONE * budget or len(domain.columns) == 1:
@@ -133,10 +133,10 @@ class Rounds:
         known: Fraction = Fraction(0),
     ) -> None:
         self._all_codes, self._weights, self._share, self._known = measurer, weights, share, known
-        found = Start.of(measurer.domain, measurer.looks).groups(least_group * self._noise(measurer))
-        groups = {**found, **reused_groups(measurer.looks)}
+        found = Start.of(measurer.domain, measurer.measurements).groups(least_group * self._noise(measurer))
+        groups = {**found, **reused_groups(measurer.measurements)}
         self._measurer = measurer.merged(groups) if groups else measurer
-        self._progress = Progress(measurer.domain, measurer.looks, groups)
+        self._progress = Progress(measurer.domain, measurer.measurements, groups)
         places = {name: place for place, name in enumerate(measurer.domain.names)}
         self._candidates = {tuple(places[name] for name in columns): columns for columns in weights}
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.measurement.domain import Columns, Domain
-from discreet.measurement.measurer import Look, Measurer, TableMeasurer
+from discreet.measurement.measurer import MeasurementResult, Measurer, TableMeasurer
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import RandomBits
 
@@ -70,5 +70,5 @@ class Method(Protocol):
     def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:
         """The tables that may be chosen, and how much each counts; none, where nothing is chosen."""
 
-    def model(self, domain: Domain, looks: Sequence[Look]) -> Model:
+    def model(self, domain: Domain, looks: Sequence[MeasurementResult]) -> Model:
         """What follows from the looks of a finished run: the same model for whoever has them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from discreet.measurement.domain import Columns, Domain
-from discreet.measurement.measurer import GRID, Counts, Groups, Look, Measured, on_grid
+from discreet.measurement.measurer import GRID, Counts, Groups, Measured, MeasurementResult, on_grid
 from discreet.synthetic.models.beliefs import Beliefs, Table
 from discreet.synthetic.models.junction_trees import Columns as Numbers
 from discreet.synthetic.models.synthetic_model import Start, begun, grouped, numbers_of
@@ -14,7 +14,7 @@ from discreet.synthetic.models.synthetic_model import Start, begun, grouped, num
 class Progress:
     """What is known after some looks; takes in the next ones in order, and always makes the same of them."""
 
-    def __init__(self, domain: Domain, looks: Sequence[Look], groups: Groups) -> None:
+    def __init__(self, domain: Domain, looks: Sequence[MeasurementResult], groups: Groups) -> None:
         self.domain, self._start = domain, Start.of(domain, looks)
         self.codings = self._start.codings(groups)
         self.fit = begun(domain, self._start, self.codings, looks)

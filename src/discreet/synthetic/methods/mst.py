@@ -45,8 +45,8 @@ class Mst(OfTables):
             return
         pairs = len(measurer.domain.columns) - 1
         choosing, _ = measurer.shares([1, 1])
-        groups = Start.of(measurer.domain, measurer.looks).groups(self.least_group * noise_in_a_cell(noise))
-        progress = Progress(measurer.domain, measurer.looks, groups)
+        groups = Start.of(measurer.domain, measurer.measurements).groups(self.least_group * noise_in_a_cell(noise))
+        progress = Progress(measurer.domain, measurer.measurements, groups)
         coarse = measurer.merged(groups) if groups else measurer
         chosen = self._spanning(coarse, progress, choosing / pairs)
         for columns, share in zip(chosen, coarse.shares([1] * pairs), strict=True):

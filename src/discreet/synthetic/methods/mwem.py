@@ -34,7 +34,7 @@ class Mwem(OfTables):
         """
         domain = measurer.domain
         self.rehearse(measurer, wanted)
-        progress = Progress(domain, measurer.looks, {})
+        progress = Progress(domain, measurer.measurements, {})
         weights = self.weights(domain, wanted)
         names = {numbers_of(domain, columns): columns for columns in weights}
         halves = self._halves(measurer)

@@ -123,7 +123,7 @@ class Known:
         Args:
             measurer: Before its first look.
         """
-        tables = [look for look in measurer.looks if isinstance(look, Measured) and look.is_reused]
+        tables = [look for look in measurer.measurements if isinstance(look, Measured) and look.is_reused]
         single = [look for look in tables if len(look.columns) == 1 and not look.groups]
         names = {look.columns[0] for look in single}
         amount, alone = (_in_thousandths(measurer, looks) for looks in (tables, single))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.measurement.domain import Columns, Domain
-from discreet.measurement.measurer import Look, Measurer, SmallDatabase
+from discreet.measurement.measurer import MeasurementResult, Measurer, SmallDatabase
 from discreet.measurement.small_databases import sequences
 from discreet.noise import RandomBits, uniform_below
 from discreet.synthetic.models.beliefs import Table, added_up
@@ -69,7 +69,7 @@ class SmallDb(OfTables):
         """
         self.check(measurer.domain, wanted)
         measurer.noisy((), measurer.noise((), measurer.budget * FOR_ROWS))
-        rows = Start.of(measurer.domain, measurer.looks).total
+        rows = Start.of(measurer.domain, measurer.measurements).total
         cells = measurer.domain.cells(measurer.domain.names)
         epsilon = float(measurer.small_choice(LEAST_LENGTH, measurer.left).epsilon)
         # A cell more or less is rows / length; the choice is off by 2 / epsilon times the logarithm of how many there are.
@@ -79,7 +79,7 @@ class SmallDb(OfTables):
         choice = measurer.small_choice(length, measurer.left)
         measurer.small_database(list(wanted), max(1, round(rows / length)), choice)
 
-    def model(self, domain: Domain, looks: Sequence[Look]) -> SmallModel:
+    def model(self, domain: Domain, looks: Sequence[MeasurementResult]) -> SmallModel:
         """What follows from the looks.
 
         Args:

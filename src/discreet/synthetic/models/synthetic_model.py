@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.measurement.domain import MOST_COUNTED, Columns, Domain
-from discreet.measurement.measurer import Chosen, Groups, Look, Measured, TableMeasurer
+from discreet.measurement.measurer import Chosen, Groups, Measured, MeasurementResult, TableMeasurer
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import RandomBits
 from discreet.synthetic.methods.method import Model
@@ -84,7 +84,7 @@ class Start:
     """Of the noise that the counts had, cell by cell."""
 
     @classmethod
-    def of(cls, domain: Domain, looks: Sequence[Look]) -> Start:
+    def of(cls, domain: Domain, looks: Sequence[MeasurementResult]) -> Start:
         """From the tables that were measured with all codes.
 
         Args:
@@ -136,7 +136,7 @@ class Start:
         )
 
 
-def is_of_codes(look: Look) -> TypeGuard[Measured]:
+def is_of_codes(look: MeasurementResult) -> TypeGuard[Measured]:
     """Whether it is a table of codes, none of them merged.
 
     Args:
@@ -176,7 +176,7 @@ def grouped(domain: Domain, look: Measured, codings: Sequence[Coding]) -> Eviden
     return evidence
 
 
-def begun(domain: Domain, start: Start, codings: Sequence[Coding], looks: Sequence[Look]) -> Fit:
+def begun(domain: Domain, start: Start, codings: Sequence[Coding], looks: Sequence[MeasurementResult]) -> Fit:
     """A fit that has taken in every table of some looks.
 
     Args:
@@ -208,7 +208,7 @@ def noise_in_a_cell(mechanism: Gaussian | Laplace) -> float:
     return math.sqrt(2 / math.pi * Measured((), np.zeros(1, np.int64), mechanism).variance)
 
 
-def groups_in(domain: Domain, looks: Sequence[Look], least_group: float) -> Groups:
+def groups_in(domain: Domain, looks: Sequence[MeasurementResult], least_group: float) -> Groups:
     """Which codes a run merged: as its first choice's table was measured, and every later one says of its own columns. Where nothing was chosen, as
     earlier releases did that it reuses.
 
@@ -228,7 +228,7 @@ def groups_in(domain: Domain, looks: Sequence[Look], least_group: float) -> Grou
     return groups
 
 
-def reused_groups(looks: Sequence[Look]) -> Groups:
+def reused_groups(looks: Sequence[MeasurementResult]) -> Groups:
     """Groups of codes that tables of earlier releases are over: a run that reuses them keeps to these, so that they fit its model.
 
     Args:
@@ -325,7 +325,7 @@ class OfTables:
         """
         return {}
 
-    def model(self, domain: Domain, looks: Sequence[Look]) -> Model:
+    def model(self, domain: Domain, looks: Sequence[MeasurementResult]) -> Model:
         """What follows from the looks.
 
         Args:

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.core.exact import Number
 from discreet.measurement.domain import Columns, Domain
-from discreet.measurement.measurer import Look, Measured
+from discreet.measurement.measurer import Measured, MeasurementResult
 from discreet.measurement.run_budget import table_noise
 from discreet.mechanisms import Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
@@ -48,7 +48,7 @@ class Rehearsal:
         return self._meter.left
 
     @property
-    def looks(self) -> tuple[Look, ...]:
+    def measurements(self) -> tuple[MeasurementResult, ...]:
         """All tables so far."""
         return tuple(self._looks)
 

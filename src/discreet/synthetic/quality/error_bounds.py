@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.core.exact import Number, exact, read_level
 from discreet.measurement.domain import Columns, Domain
-from discreet.measurement.measurer import GRID, Chosen, Counts, Look, Measured
+from discreet.measurement.measurer import GRID, Chosen, Counts, Measured, MeasurementResult
 from discreet.synthetic.methods.method import Method
 from discreet.synthetic.methods.method_state import Progress, penalties_of
 from discreet.synthetic.models.beliefs import Table
@@ -58,7 +58,9 @@ class Bounds:
         wanted: What it was asked for.
     """
 
-    def __init__(self, model: TreeModel, looks: Sequence[Look], method: Method, wanted: Mapping[Columns, int]) -> None:
+    def __init__(
+        self, model: TreeModel, looks: Sequence[MeasurementResult], method: Method, wanted: Mapping[Columns, int]
+    ) -> None:
         self._model, self._weights = model, method.weights(model.domain, wanted)
         self._measured = [look for look in looks if isinstance(look, Measured) and look.columns]
         self._rounds = _rounds(model.domain, looks, method)
@@ -119,7 +121,7 @@ class Bounds:
         return self._now[columns]
 
 
-def _rounds(domain: Domain, looks: Sequence[Look], method: Method) -> list[_Round]:
+def _rounds(domain: Domain, looks: Sequence[MeasurementResult], method: Method) -> list[_Round]:
     """The run once more, as far as the model goes: what each choice was made by."""
     first = next((place for place, look in enumerate(looks) if isinstance(look, Chosen)), len(looks))
     progress = Progress(domain, looks[:first], groups_in(domain, looks, method.least_group))

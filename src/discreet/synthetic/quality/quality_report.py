@@ -40,7 +40,7 @@ def summary(release: SyntheticRelease, level: Number) -> dict[str, Any]:
     bounds = iter(_bounds(release, level, [*((name,) for name in names), *pairs]))
     columns = [{**_column(release, name), **_bound(next(bounds))} for name in names]
     return {
-        **release.facts,
+        **release.summary,
         "total": release.total,
         "level": float(level),
         "bars": columns,
@@ -105,7 +105,7 @@ def _together(column: Column, codes: list[int]) -> str:
 def _made_of(facts: dict[str, Any]) -> str:
     rows, price = facts["rows_per_person"], f"ρ {amount(facts['rho'])}"
     told = {
-        "made by": f"{facts['method']}, {facts['looks']} looks",
+        "made by": f"{facts['method']}, {facts['measurements']} measurements",
         "with tables of": ", ".join(facts["reused"]) or "no earlier release",
         "rows that count": f"about {amount(facts['total'])}: those with a value that is public in every column",
         "price": price if facts["epsilon"] is None else f"ε {amount(facts['epsilon'])}",

@@ -164,14 +164,14 @@ class RegionalRelease(RunRelease, kind=PURPOSE):
     """Counts of every region of a tree: whole numbers, none below 0, that add up through all levels."""
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{name}: {size:,}" for name, size in self.facts["levels"].items())
+        sizes = ", ".join(f"{name}: {size:,}" for name, size in self.summary["levels"].items())
         return f"RegionalRelease(name={self.name!r}, tree={self.purpose['tree']!r}, {sizes})"
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """What it was made of, in JSON."""
         return {
-            **super().facts,
+            **super().summary,
             "tree": self.purpose["tree"],
             "levels": dict(self.purpose["levels"]),
             "invariant": self.purpose["invariant"],

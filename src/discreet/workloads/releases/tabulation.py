@@ -65,7 +65,7 @@ def tabulation(basis: Basis, workload: Workload, plan: Plan, reuse: Reuse | None
         "shares": plan.shares.tolist(),
     }
     return basis.run(
-        "tables", purpose=purpose, measure=partial(measure, plan=plan), reuse=reuse, looks=len(plan.measurements)
+        "tables", purpose=purpose, measure=partial(measure, plan=plan), reuse=reuse, measurements=len(plan.measurements)
     )
 
 
@@ -90,9 +90,9 @@ class TabulatedRelease(RunRelease, kind=PURPOSE):
         return f"TabulatedRelease(name={self.name!r}, strategy={strategy!r}, terms={terms})"
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """What it was made of, in JSON."""
-        return {**super().facts, "strategy": self.purpose["strategy"]}
+        return {**super().summary, "strategy": self.purpose["strategy"]}
 
     @cached_property
     def plan(self) -> Plan:
