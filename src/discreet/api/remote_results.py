@@ -97,7 +97,7 @@ class RemoteWatch(WatchBase):
     @property
     def answers(self) -> dict[int, bool]:
         """What was said, by data version."""
-        return {look.version: look.above for look in self._state("recall").evaluations}
+        return {evaluation.version: evaluation.above for evaluation in self._state("recall").evaluations}
 
     @property
     def ended(self) -> str | None:
@@ -106,8 +106,8 @@ class RemoteWatch(WatchBase):
 
     def evaluate(self) -> bool:
         """Whether the count of the data version that is served is above, noisily; the same as often as it is asked for."""
-        facts = self._state("evaluate")
-        return next(look.above for look in facts.evaluations if look.version == facts.data_version)
+        status = self._state("evaluate")
+        return next(evaluation.above for evaluation in status.evaluations if evaluation.version == status.data_version)
 
     def _state(self, action: str) -> WatchStatus:
         path, body = f"{self._request.http_path}/{action}", request_to_json(self._request)
