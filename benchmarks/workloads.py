@@ -15,16 +15,16 @@ from discreet import workloads
 from discreet.mechanisms.additive.combinations import Integers
 from discreet.workloads.queries.geography import Tree
 from discreet.workloads.queries.workload import Queries
-from discreet.workloads.releases.integer_rounding import allot
-from discreet.workloads.releases.topdown import TopDown, parts_adding_up, parts_with_totals
+from discreet.workloads.releases.integer_rounding import round_to_totals
+from discreet.workloads.releases.topdown import TopDown, split_counts, split_counts_with_totals
 from discreet.workloads.strategies.level_strategies import haar, tree
 from discreet.workloads.strategies.optimal import optimal, singular_value_bound
 from discreet.workloads.strategies.residuals import Residuals
 from discreet.workloads.strategies.strategy import Strategy
 from discreet.workloads.strategies.strategy_choice import Plan
-from discreet.workloads.strategies.workload_budget import Price
+from discreet.workloads.strategies.workload_budget import WorkloadBudget
 
-GAUSS, PURE = Price(rho=0.5), Price(epsilon=1)
+GAUSS, PURE = WorkloadBudget(rho=0.5), WorkloadBudget(epsilon=1)
 REGIONS = {"state": 12, "county": 10, "tract": 8, "block": 125}
 CELLS, RUNS = 8, 10
 
@@ -34,15 +34,15 @@ totals of the states invariant; root mean squared error of the counties' cells o
 table, *bottom-up* spends everything on blocks and adds them up:"""
 
 
-def even(strategy: Strategy, queries: Queries, price: Price, *, whole: bool = True) -> float:
+def even(strategy: Strategy, queries: Queries, budget: WorkloadBudget, *, whole: bool = True) -> float:
     """The root of the total error where every level gets the same share; the level of the whole can be left out."""
     shares = np.ones(len(strategy.combinations))
     shares[0] = whole
-    return np.sqrt(strategy.total_error(queries, strategy.precisions(price, shares / shares.sum())))
+    return np.sqrt(strategy.total_error(queries, strategy.precisions(budget, shares / shares.sum())))
 
 
-def best(strategy: Strategy, queries: Queries, price: Price) -> float:
-    return np.sqrt(Plan.of(queries, price, strategy).total_error)
+def best(strategy: Strategy, queries: Queries, budget: WorkloadBudget) -> float:
+    return np.sqrt(Plan.of(queries, budget, strategy).total_error)
 
 
 def measured(plan: Plan, *, times: int) -> float:
@@ -104,7 +104,7 @@ def tables_by_residuals() -> str:
     columns = {f"c{i}": size for i, size in enumerate((2, 2, 5, 7, 7, 8, 9, 14, 15, 16, 16, 42, 64, 100))}
     start = time.process_time()
     queries = workloads.marginals(3).on(columns)
-    plan = Plan.of(queries, Price(rho=0.01), Residuals.of(queries))
+    plan = Plan.of(queries, WorkloadBudget(rho=0.01), Residuals.of(queries))
     seconds = time.process_time() - start
     alone = sum(np.sqrt(float(np.prod(shape))) for shape in queries.shapes()) ** 2 / 0.02
     return (
@@ -119,7 +119,7 @@ def census() -> list[list[str]]:
     regions = workloads.Tree.of(dict(zip(REGIONS, places, strict=True)))
     mix = rng.dirichlet([0.6] * CELLS, 960)[np.repeat(np.arange(960), 125)]
     exact = rng.poisson(rng.lognormal(2.5, 1.2, len(mix))[:, None] * mix)
-    by_level = [regions.added_up(exact, start=4, end=level) for level in range(5)]
+    by_level = [regions.sum_regions(exact, start=4, end=level) for level in range(5)]
     rows = []
     for rho in (0.01, 0.1, 1):
         plan = TopDown.of(regions, cells=CELLS, rho=rho, neighbours="replace-one", invariant="state")
@@ -131,7 +131,9 @@ def census() -> list[list[str]]:
             tables = plan.counts(noisy, by_level[1].sum(axis=1))
             seconds.append(time.process_time() - start)
             right &= adds_up(regions, tables, by_level)
-            up = regions.added_up(alone.measurements[4].release(exact.reshape(-1)).reshape(-1, CELLS), start=4, end=2)
+            up = regions.sum_regions(
+                alone.measurements[4].release(exact.reshape(-1)).reshape(-1, CELLS), start=4, end=2
+            )
             plain = plainly(regions, noisy, by_level[1].sum(axis=1))
             errors += [float(np.sum((county - by_level[2]) ** 2)) for county in (tables[2], plain[2], up)]
         over_plain, over_up = np.sqrt(errors[0] / errors[1]), np.sqrt(errors[0] / errors[2])
@@ -151,17 +153,19 @@ def census() -> list[list[str]]:
 def plainly(regions: Tree, noisy: list[Integers], states: Integers) -> list[Integers]:
     """Top-down with each level's own noisy table, and nothing from below; the states have their exact totals here too."""
     own = [table.reshape(-1, CELLS).astype(np.float64) for table in noisy]
-    whole = allot(own[0].reshape(-1), totals=states.sum(keepdims=True), starts=np.array([0])).reshape(1, -1)
-    tables = [whole, parts_with_totals(own[1], whole, regions.starts[0], states)]
+    whole = round_to_totals(own[0].reshape(-1), totals=states.sum(keepdims=True), starts=np.array([0])).reshape(1, -1)
+    tables = [whole, split_counts_with_totals(own[1], whole, regions.starts[0], states)]
     for level in range(2, 5):
-        tables.append(parts_adding_up(own[level], tables[-1], regions.starts[level - 1]))
+        tables.append(split_counts(own[level], tables[-1], regions.starts[level - 1]))
     return tables
 
 
 def adds_up(regions: Tree, tables: list[Integers], by_level: list[Integers]) -> bool:
     """Whole, not negative, adding up, and with the states' exact totals."""
     whole = all(t.dtype == np.int64 and t.min() >= 0 for t in tables)
-    summed = all(np.array_equal(t, regions.added_up(tables[4], start=4, end=level)) for level, t in enumerate(tables))
+    summed = all(
+        np.array_equal(t, regions.sum_regions(tables[4], start=4, end=level)) for level, t in enumerate(tables)
+    )
     return whole and summed and np.array_equal(tables[1].sum(axis=1), by_level[1].sum(axis=1))
 
 

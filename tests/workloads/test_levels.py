@@ -11,7 +11,7 @@ from discreet.errors import BadInput, DiscreetError
 from discreet.workloads.queries.families import Listed, Points, Ranges, Thresholds, Total
 from discreet.workloads.strategies.level_strategies import haar, identity, tree
 from discreet.workloads.strategies.strategy_choice import Plan
-from discreet.workloads.strategies.workload_budget import Price
+from discreet.workloads.strategies.workload_budget import WorkloadBudget
 from tests.sources import SeededBits
 from tests.workloads import brute
 
@@ -28,7 +28,7 @@ def test_gram_matrices_in_closed_form_are_those_of_the_queries(family):
     assert np.allclose(family.gram(7), gram)
     for size in (1, 2, 3, 7, 8):
         block = np.arange(7) // size
-        assert family.within_blocks(7, size) == pytest.approx(gram[block[:, None] == block].sum())
+        assert family.block_sums(7, size) == pytest.approx(gram[block[:, None] == block].sum())
     counts = np.arange(14.0).reshape(2, 7) ** 2
     assert np.allclose(family.answers(counts), counts @ rows.T)
 
@@ -51,7 +51,7 @@ def test_workloads_add_up_and_multiply():
 )
 def test_errors_and_estimates_in_closed_form_are_least_squares(strategy, price):
     queries = (workloads.ranges("age") + workloads.points("age").weighted(5)).on({"age": 11})
-    plan = Plan.of(queries, Price(**price), strategy)
+    plan = Plan.of(queries, WorkloadBudget(**price), strategy)
     rows = np.concatenate(list(queries.matrices()))
     scaled = brute.stacked(plan)
     padded = strategy.padded
@@ -111,7 +111,7 @@ def test_the_parts_of_a_plan_cost_no_more_than_its_price_and_hardly_less(price, 
 
 def test_at_rho_trees_beat_cells_and_at_epsilon_wide_trees_beat_wavelets():
     ranges = workloads.ranges("age").on({"age": 4096})
-    gauss, pure = Price(rho=1), Price(epsilon=1)
+    gauss, pure = WorkloadBudget(rho=1), WorkloadBudget(epsilon=1)
 
     def error(strategy, price):
         return Plan.of(ranges, price, strategy).typical_error

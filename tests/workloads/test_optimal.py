@@ -8,10 +8,10 @@ from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
 from discreet.workloads.strategies.optimal import Rows, optimal, singular_value_bound
 from discreet.workloads.strategies.strategy_choice import Plan
-from discreet.workloads.strategies.workload_budget import Price
+from discreet.workloads.strategies.workload_budget import WorkloadBudget
 from tests.workloads import brute
 
-HALF = Price(rho=0.5)  # noise of variance 1 for columns of length 1
+HALF = WorkloadBudget(rho=0.5)  # noise of variance 1 for columns of length 1
 
 
 def ratio(workload, columns):

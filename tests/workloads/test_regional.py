@@ -216,7 +216,7 @@ def test_what_cannot_be_is_refused_before_any_charge():
 def test_a_public_table_whose_blocks_have_no_names_of_their_own_is_refused():
     for spoiled in (None, PLACES[1][2]):
         blocks = [spoiled, *GEO["block"].to_pylist()[1:]] if spoiled is None else [spoiled] * len(GEO)
-        with a_curator(geo=GEO.set_column(2, "block", pa.array(blocks, pa.string()))) as curator, pytest.raises(DiscreetError, match="names"):  # fmt: skip
+        with a_curator(geo=GEO.set_column(2, "block", pa.array(blocks, pa.string()))) as curator, pytest.raises(DiscreetError, match="name"):  # fmt: skip
             curator.tabulate(ROWS, tree="geo", rho=1)
 
 

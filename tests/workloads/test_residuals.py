@@ -13,7 +13,7 @@ from discreet.workloads.queries.workload import LARGEST_GRAM
 from discreet.workloads.strategies.optimal import singular_value_bound
 from discreet.workloads.strategies.residuals import Residual, Residuals
 from discreet.workloads.strategies.strategy_choice import Plan
-from discreet.workloads.strategies.workload_budget import Price
+from discreet.workloads.strategies.workload_budget import WorkloadBudget
 from tests.sources import SeededBits
 from tests.workloads import brute
 
@@ -95,7 +95,7 @@ def worst_of(combination, variance, rows, neighbours):
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("sizes", [(2, 2), (2, 3)])
 def test_the_exact_law_of_a_residual_costs_what_is_charged_and_the_noisy_table_more(sizes, rows, neighbours):
-    price = Price(rho=2, rows_per_person=rows, neighbours=neighbours)
+    price = WorkloadBudget(rho=2, rows_per_person=rows, neighbours=neighbours)
     residual = Residual((0, 1), sizes)
     measurement = price.measurements([residual], np.ones(1))[0]
     variance = measurement.noise.variance
@@ -135,7 +135,7 @@ def test_what_is_kept_says_nothing_of_the_noise_that_the_projection_leaves_out()
 def test_tables_agree_with_each_other_and_are_as_exact_as_predicted(price):
     sizes = {"a": 3, "b": 2, "one": 1, "c": 4}
     queries = (workloads.marginals(2) + workloads.total().weighted(2)).on(sizes)
-    plan = Plan.of(queries, Price(**price), Residuals.of(queries))
+    plan = Plan.of(queries, WorkloadBudget(**price), Residuals.of(queries))
     counts = np.random.default_rng(2).integers(0, 40, 24)
     exact = plan.queries.answers(counts.astype(float))
     squares = [0.0] * len(exact)
@@ -154,7 +154,7 @@ def test_tables_agree_with_each_other_and_are_as_exact_as_predicted(price):
 def test_no_strategy_under_rho_does_better_on_tables():
     for asked in (workloads.marginals(2), workloads.marginals(1) + workloads.marginals(3).weighted(0.3)):
         queries = asked.on({"a": 3, "b": 4, "c": 2})
-        error = Plan.of(queries, Price(rho=0.5), Residuals.of(queries)).total_error
+        error = Plan.of(queries, WorkloadBudget(rho=0.5), Residuals.of(queries)).total_error
         assert error == pytest.approx(singular_value_bound(queries.gram), rel=1e-6)
 
 
@@ -173,7 +173,7 @@ def test_tables_are_planned_where_a_matrix_over_their_cells_would_be_too_large()
     columns = {"ward": 7, "age": 32, "day": 30}
     assert LARGEST_GRAM < 7 * 32 * 30
     assert workloads.plan(workloads.marginals(2), columns, rho=0.01).strategy.name == "residuals"
-    with pytest.raises(TooLarge, match="only tables"):
+    with pytest.raises(TooLarge, match="only marginals"):
         workloads.plan(workloads.ranges("age"), columns, rho=0.01)
 
 

@@ -8,7 +8,7 @@ from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
 from discreet.ledger import verify
 from discreet.mechanisms import Adaptive, PureAdaptive
-from discreet.workloads.releases.tabulation import TabulatedRelease, measure, plan_over
+from discreet.workloads.releases.tabulation import TabulatedRelease, measure, plan_tabulation
 from tests.sources import SeededBits
 from tests.support.memory_tables import domain_of, measuring
 from tests.synthetic.test_curator import ROWS
@@ -29,7 +29,7 @@ def test_two_releases_of_one_workload_are_averaged_and_the_second_says_how_exact
         second = curator.as_analyst("alice").tabulate(ROWS, ASKED, rho=0.1, reuse=True, name="second")
         assert [each.within for each in plan.tables] == [width.max() for width in second.errors(0.95)]
         own = second.plan.__class__.divided(
-            second.plan.queries, second.plan.price, second.plan.strategy, second.plan.shares
+            second.plan.queries, second.plan.budget, second.plan.strategy, second.plan.shares
         ).estimate([step.outcome for step in second.transcript.own])
         for both, before, now in zip(second.answers, first.answers, own.answers, strict=True):
             assert np.allclose(both, (before + now) / 2)
@@ -64,7 +64,7 @@ PRICES = [
 def test_answers_are_as_exact_as_they_say(before, budget, neighbours):
     times, domain, bits = 40, domain_of(3, 4, 2, neighbours=neighbours), SeededBits(11)
     asked = workloads.ranges("b") if before == "ranges" else ASKED
-    plan = plan_over(asked, domain, budget)
+    plan = plan_tabulation(asked, domain, budget)
     exactly = measuring(ROWS_OF_CODES, domain)._exact(plan.queries.names)
     exact = plan.queries.answers(exactly.reshape(-1).astype(float))
     squares, said = np.zeros(len(exact)), None
@@ -74,7 +74,7 @@ def test_answers_are_as_exact_as_they_say(before, budget, neighbours):
             first.noisy(domain.names, first.noise(domain.names, first.left))
         else:
             measure(first, plan)
-        known = plan.with_known(first._run.steps)
+        known = plan.with_earlier(first._run.steps)
         second = measuring(ROWS_OF_CODES, domain, budget=budget, bits=bits)
         measure(second, plan)
         outcomes = iter(second._run.steps)

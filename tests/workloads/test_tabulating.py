@@ -10,7 +10,7 @@ from discreet.ledger import verify
 from discreet.mechanisms import Adaptive, Gaussian, PureAdaptive
 from discreet.synthetic.synthetic_release import SyntheticRelease
 from discreet.workloads.queries.workload_json import workload_from_json, workload_to_json
-from discreet.workloads.releases.tabulation import TabulatedRelease, measure, plan_over
+from discreet.workloads.releases.tabulation import TabulatedRelease, measure, plan_tabulation
 from tests.sources import SeededBits
 from tests.support.memory_tables import MemoryJournal, domain_of, measuring
 from tests.synthetic.test_curator import ROWS, a_curator
@@ -20,7 +20,7 @@ ASKED = workloads.marginals(2) + workloads.points("age")
 
 def test_tables_come_from_one_charge_agree_and_are_there_again_for_free():
     with a_curator() as curator:
-        planned = curator.as_analyst("alice").plan_tables(ROWS, ASKED, rho=0.5)
+        plan_regions = curator.as_analyst("alice").plan_tables(ROWS, ASKED, rho=0.5)
         nothing = curator.budget()
         made = curator.as_analyst("alice").tabulate(ROWS, ASKED, rho=0.5, name="t")
         spent = curator.budget()
@@ -32,9 +32,9 @@ def test_tables_come_from_one_charge_agree_and_are_there_again_for_free():
         assert np.allclose(made.table("ward", "sex").sum(axis=0), made.table("sex", "age").sum(axis=1))
         assert np.allclose(made.table("ward", "age").sum(axis=0), made.table("age"))
         assert made.table("age").sum() == pytest.approx(1200, abs=200)
-        assert made.plan.strategy.name == planned.strategy == "residuals"
-        assert [each.within for each in planned.tables] == [width.max() for width in made.errors(0.95)]
-        assert (planned.asked_before, planned.charged) == (False, {"dataset": True, "alice": True})
+        assert made.plan.strategy.name == plan_regions.strategy == "residuals"
+        assert [each.within for each in plan_regions.tables] == [width.max() for width in made.errors(0.95)]
+        assert (plan_regions.asked_before, plan_regions.charged) == (False, {"dataset": True, "alice": True})
         assert isinstance(curator.as_analyst("alice").release("t"), type(made))
         assert verify(curator.ledger).sound
 
@@ -71,7 +71,7 @@ def test_a_plan_spends_its_budget_and_a_run_taken_up_again_draws_nothing(budget,
     domain = domain_of(3, 4, 2, rows_per_person=2, neighbours=neighbours)
     rows = np.random.default_rng(1).integers(0, [3, 4, 2], (300, 3))
     for asked in (workloads.marginals(2), workloads.ranges("b") * workloads.points("c"), workloads.total()):
-        plan, steps = plan_over(asked, domain, budget), MemoryJournal()
+        plan, steps = plan_tabulation(asked, domain, budget), MemoryJournal()
         measurer = measuring(rows, domain, budget=budget, bits=SeededBits("tables"), store=steps)
         measure(measurer, plan)
         assert 0 <= measurer.left < budget.amount / 10**6
@@ -83,7 +83,7 @@ def test_a_plan_spends_its_budget_and_a_run_taken_up_again_draws_nothing(budget,
 def test_noise_that_is_made_for_less_than_a_combination_moves_is_refused():
     domain = domain_of(3, 4, rows_per_person=2)
     rows = [(0, 0), (1, 1)]
-    plan = plan_over(workloads.marginals(2), domain, Adaptive(rho=0.5))
+    plan = plan_tabulation(workloads.marginals(2), domain, Adaptive(rho=0.5))
     for m in plan.measurements:
         columns = tuple("ab"[place] for place in m.combination.columns)
         wrong = [

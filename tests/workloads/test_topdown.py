@@ -8,7 +8,7 @@ import pytest
 from discreet import workloads
 from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
-from discreet.workloads.releases.integer_rounding import _closest, allot, counts_of
+from discreet.workloads.releases.integer_rounding import _closest_reals, round_to_counts, round_to_totals
 from discreet.workloads.releases.topdown import TopDown
 from tests.sources import SeededBits
 from tests.workloads import brute
@@ -28,7 +28,7 @@ def test_the_closest_counts_are_found_as_by_trying_all():
     for _ in range(60):
         values, caps = rng.normal(1, 2, 4), rng.integers(0, 4, 4)
         total = int(rng.integers(0, caps.sum() + 1))
-        counts = allot(values, totals=np.array([total]), starts=np.array([0]), caps=caps)
+        counts = round_to_totals(values, totals=np.array([total]), starts=np.array([0]), caps=caps)
         fitting = [c for c in product(*(range(cap + 1) for cap in caps)) if sum(c) == total]
         best = min(np.sum((np.array(c) - values) ** 2) for c in fitting)
         assert counts.sum() == total
@@ -42,7 +42,7 @@ def test_the_closest_numbers_are_those_of_least_squares_in_every_group():
     starts, group = np.cumsum(sizes) - sizes, np.repeat(np.arange(50), sizes)
     values, caps = rng.normal(0, 10, group.size), rng.integers(0, 15, group.size).astype(float)
     totals = np.floor(np.add.reduceat(caps, starts) * rng.random(50))
-    close = _closest(values, totals, group, caps)
+    close = _closest_reals(values, totals, group, caps)
     assert np.allclose(np.add.reduceat(close, starts), totals)
     for g in range(50):  # by the conditions of Karush, Kuhn and Tucker
         own, c, top = close[group == g], values[group == g] - close[group == g], caps[group == g]
@@ -57,10 +57,10 @@ def test_the_closest_numbers_are_those_of_least_squares_in_every_group():
 @pytest.mark.parametrize("total", [0, 1, 10**15])
 def test_large_and_empty_totals_add_up_too(total):
     values = np.array([0.5, 0.5, -3.0, total / 3 + 0.1])
-    counts = allot(values, totals=np.array([total]), starts=np.array([0]))
+    counts = round_to_totals(values, totals=np.array([total]), starts=np.array([0]))
     assert counts.sum() == total
     assert counts.min() >= 0
-    assert counts_of(np.array([[-5.0, -4.0]])).tolist() == [[0, 0]]
+    assert round_to_counts(np.array([[-5.0, -4.0]])).tolist() == [[0, 0]]
 
 
 def test_estimated_cells_become_counts_that_add_up():
@@ -77,7 +77,7 @@ def test_estimated_cells_become_counts_that_add_up():
 def test_totals_that_no_counts_have_are_refused():
     for total in (-1, 4):
         with pytest.raises(BadInput):
-            allot(np.zeros(2), totals=np.array([total]), starts=np.array([0]), caps=np.array([1, 2]))
+            round_to_totals(np.zeros(2), totals=np.array([total]), starts=np.array([0]), caps=np.array([1, 2]))
 
 
 def test_a_tree_holds_every_block_once_whatever_the_order_of_its_rows():
@@ -86,7 +86,7 @@ def test_a_tree_holds_every_block_once_whatever_the_order_of_its_rows():
     rows = np.arange(20)[:, None] + 1
     leaves = np.zeros_like(rows)
     leaves[tree.leaves] = rows
-    assert tree.added_up(leaves, start=3, end=0).tolist() == [[210]]
+    assert tree.sum_regions(leaves, start=3, end=0).tolist() == [[210]]
     assert sorted(np.bincount(tree.parents(3)).tolist()) == [1, 1, 2, 3, 4, 4, 5]
 
 
@@ -101,7 +101,7 @@ def test_up_and_down_the_tree_is_least_squares(shares):
     tables = plan.estimates(noisy)
     assert np.allclose(tables[-1].reshape(-1), np.linalg.lstsq(matrix, right, rcond=None)[0])
     for level in range(3):
-        assert np.allclose(tables[level], tree.added_up(tables[-1], start=3, end=level))
+        assert np.allclose(tables[level], tree.sum_regions(tables[-1], start=3, end=level))
 
 
 @pytest.mark.parametrize("invariant", [None, "state", "block"])
@@ -112,12 +112,12 @@ def test_counts_add_up_are_whole_and_not_negative_and_keep_invariants(invariant)
     plan = TopDown.of(tree, cells=5, rho=0.05, invariant=invariant, neighbours=neighbours)
     bits = SeededBits("regions")
     noisy = [m.release(exact.reshape(-1), bits) for m in plan.measurements]
-    totals = tree.added_up(exact.sum(axis=1), start=3, end=tree.level(invariant)) if invariant else None
+    totals = tree.sum_regions(exact.sum(axis=1), start=3, end=tree.level(invariant)) if invariant else None
     tables = plan.counts(noisy, totals)
     for level, table in enumerate(tables):
         assert table.dtype == np.int64
         assert table.min() >= 0
-        assert np.array_equal(table, tree.added_up(tables[-1], start=3, end=level))
+        assert np.array_equal(table, tree.sum_regions(tables[-1], start=3, end=level))
     if invariant:
         assert np.array_equal(tables[tree.level(invariant)].sum(axis=1), totals)
 

@@ -131,7 +131,7 @@ def _noise_of_rows(domain: Domain, budget: AdaptiveBudget) -> Gaussian | Laplace
 def _terms_with_alarms(
     alarms: int, domain: Domain, budget: AdaptiveBudget, queries: int, *, rows: int, margin: int
 ) -> tuple[float, Terms]:
-    """The error alpha, as a share of the rows, for which this number of updates is enough; and the terms of that error."""
+    """The error alpha, as a share of the rows, for which the updates are enough; and the terms of that error."""
     alpha = math.sqrt(4 * math.log(max(domain.cells(domain.names), 2)) / alarms)
     gap = alpha * (rows + margin) + margin
     amount = budget.amount * (1 - ROWS)

@@ -204,7 +204,7 @@ class Session(SessionBase):
         if len(new) > progress.left:
             raise SessionEnded(
                 f"This session has {progress.left:,} queries left, and these are {len(new):,} new ones.",
-                next_step="Ask fewer, or repeat earlier ones; or open another session under another name, which is charged.",
+                next_step="Ask fewer, or repeat earlier ones; or open a session of another name, which is charged.",
             )
 
         is_started = threading.Event()

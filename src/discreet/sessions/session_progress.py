@@ -1,4 +1,4 @@
-"""The progress of a session: a function of its stored steps. Each step is stored before its outcome is used or returned.
+"""The progress of a session: a function of its stored steps. A step is stored before its outcome is used or returned.
 
 After the steps of the mode, a session has four kinds of steps:
 

@@ -2,8 +2,8 @@
 
 Each part of a condition that must be true is evaluated for all combinations of values of the columns it reads. A bin
 has many values. If a part only compares it with constants, the part is constant between them, and a few values stand
-for all; otherwise every whole number or day in the bin is evaluated. A condition that is true for some values of a bin and
-false for others is refused, because it is not about a count of whole cells.
+for all; otherwise every whole number or day in the bin is tried. A condition that is true for some values of a bin and
+false for others is refused, because it does not count whole cells.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Conditions:
         return _Part(tuple(self._domain.names[at] for at in evaluated.columns), truths)
 
     def _values(self, at: int, constants: frozenset[Any] | None) -> Iterator[tuple[Any, bool]]:
-        """The values on which a condition is evaluated, in the order of codes; and whether each is the first of its code."""
+        """The values on which a condition is evaluated, by code; and whether each is the first of its code."""
         column = self._domain.columns[at]
         last = max((code for code, label in enumerate(column.labels) if isinstance(label, Bin)), default=-1)
         for code, label in enumerate(column.labels):

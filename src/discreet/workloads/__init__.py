@@ -1,4 +1,4 @@
-"""Many queries at once: which numbers to measure so that all answers together are as exact as a price allows."""
+"""Workloads of counting queries: choose what to measure so that all answers together are as exact as possible."""
 
 from discreet.mechanisms.additive.combinations import Measurement
 from discreet.workloads.queries.geography import Tree
@@ -14,16 +14,16 @@ from discreet.workloads.queries.workload import (
 )
 from discreet.workloads.releases.topdown import TopDown
 from discreet.workloads.strategies.strategy_choice import Estimate, Plan, plan
-from discreet.workloads.strategies.workload_budget import Price
+from discreet.workloads.strategies.workload_budget import WorkloadBudget
 
 __all__ = [
     "Estimate",
     "Measurement",
     "Plan",
-    "Price",
     "TopDown",
     "Tree",
     "Workload",
+    "WorkloadBudget",
     "marginals",
     "means",
     "plan",

@@ -16,8 +16,8 @@ from discreet.errors import UnknownName
 from discreet.measurement.runs import Basis, TableRun
 from discreet.sql.coded_rows import CodedSource, FoundValues, columns_query, plan_rows
 from discreet.workloads.queries.workload import Workload
-from discreet.workloads.releases.regional import Geography, RegionalRelease, planned, regional, widths
-from discreet.workloads.releases.tabulation import TabulatedRelease, plan_over, tabulation
+from discreet.workloads.releases.regional import Geography, RegionalRelease, half_widths, plan_regions, regional_run
+from discreet.workloads.releases.tabulation import TabulatedRelease, plan_tabulation, tabulation_run
 from discreet.workloads.releases.topdown import TopDown
 from discreet.workloads.strategies.strategy_choice import Plan
 
@@ -59,8 +59,8 @@ def _planned_tables(request: TabulateRequest, context: Context) -> _PlannedTable
 def _by_workload(request: TabulateRequest, workload: Workload, context: Context) -> _PlannedTables:
     basis = _basis(request, context)
     reuse = reusable(basis, context) if request.reuse else None
-    plan = plan_over(workload, basis.domain, basis.budget, reuse)
-    run = tabulation(basis, workload, plan, reuse)
+    plan = plan_tabulation(workload, basis.domain, basis.budget, reuse)
+    run = tabulation_run(basis, workload, plan, reuse)
     return _PlannedTables(run, TabulatedRelease, plan.strategy.name, lambda: plan.typical_error, lambda: _errors(plan))
 
 
@@ -81,9 +81,9 @@ def _by_region(request: TabulateRequest, tree: str, context: Context) -> _Planne
     regions = {smallest: tuple(geography.names[smallest])}
     basis = _basis(request, context, found=regions).with_first(smallest)
     invariant = declared.invariant if _has_all_rows_of(declared.of, basis.rows.query.rows) else None
-    plan = planned(basis.domain, basis.budget, geography, invariant)
+    plan = plan_regions(basis.domain, basis.budget, geography, invariant)
     totals = None if invariant is None or declared.of is None else _totals(declared.of, smallest, regions, context)
-    run = regional(basis, plan, geography, tree=tree, counted=totals)
+    run = regional_run(basis, plan, geography, tree=tree, counted=totals)
     others = basis.domain.names[1:]
     return _PlannedTables(
         run, RegionalRelease, "top-down", lambda: _typical_error(plan), lambda: _errors_by_level(plan, others)
@@ -126,7 +126,7 @@ def _errors(plan: Plan) -> tuple[PlannedQueries, ...]:
 
 
 def _errors_by_level(plan: TopDown, others: tuple[str, ...]) -> tuple[PlannedQueries, ...]:
-    levels = zip(plan.tree.names, plan.tree.sizes, widths(plan, CONFIDENCE), strict=True)
+    levels = zip(plan.tree.names, plan.tree.sizes, half_widths(plan, CONFIDENCE), strict=True)
     return tuple(PlannedQueries((level, *others), size * plan.cells, width) for level, size, width in levels)
 
 

@@ -1,6 +1,6 @@
 """Families of counting queries over the cells of one column, with their Gram matrices in closed form.
 
-A family is a matrix W with a row a query; its Gram matrix WᵀW is all that the total squared error of a strategy depends on.
+A family is a matrix W with a row per query. The total squared error of a strategy depends only on its Gram matrix WᵀW.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ Floats = NDArray[np.float64]
 
 
 class Family(ABC):
-    """Queries over the cells of one column, in their order."""
+    """Queries over the cells of one column, in the order of the cells."""
 
     def check(self, cells: int) -> None:  # noqa: B027  most families fit every column
-        """Refuse a column that the family was not made for."""
+        """Refuse a column with another number of cells than the family has."""
 
     @abstractmethod
     def count(self, cells: int) -> int:
-        """How many queries there are."""
+        """Number of queries."""
 
     @abstractmethod
     def names(self, labels: Sequence[str]) -> list[str]:
-        """What each query is called, given what the cells are."""
+        """The name of each query, from the labels of the cells."""
 
     @abstractmethod
     def matrix(self, cells: int) -> Floats:
-        """A row a query, a column a cell."""
+        """The query matrix: a row per query, a column per cell."""
 
     @abstractmethod
     def gram(self, cells: int) -> Floats:
-        """The matrix's product with itself: for each two cells, how much their errors meet."""
+        """The Gram matrix: for each pair of cells, the sum over all queries of the product of their entries."""
 
     def answers(self, counts: Floats) -> Floats:
-        """The answers to all queries, given counts whose last axis is the column."""
+        """The answers to all queries from counts whose last axis is the column."""
         return counts @ self.matrix(counts.shape[-1]).T
 
     @abstractmethod
-    def within_blocks(self, cells: int, size: int) -> float:
-        """The sum of the Gram matrix over all pairs of cells that share a block of `size` neighbours."""
+    def block_sums(self, cells: int, size: int) -> float:
+        """The sum of the Gram matrix over all pairs of cells that share a block of `size` consecutive cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Points(Family):
     def answers(self, counts: Floats) -> Floats:
         return counts
 
-    def within_blocks(self, cells: int, size: int) -> float:  # noqa: ARG002
+    def block_sums(self, cells: int, size: int) -> float:  # noqa: ARG002
         return float(cells)
 
 
@@ -87,14 +87,14 @@ class Total(Family):
     def gram(self, cells: int) -> Floats:
         return np.ones((cells, cells))
 
-    def within_blocks(self, cells: int, size: int) -> float:
+    def block_sums(self, cells: int, size: int) -> float:
         whole, rest = divmod(cells, size)
         return float(whole * size**2 + rest**2)
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds(Family):
-    """How many rows lie at each cell or below."""
+    """For each cell, the number of rows in that cell or a lower one."""
 
     def count(self, cells: int) -> int:
         return cells
@@ -112,14 +112,14 @@ class Thresholds(Family):
     def answers(self, counts: Floats) -> Floats:
         return np.cumsum(counts, axis=-1)
 
-    def within_blocks(self, cells: int, size: int) -> float:
+    def block_sums(self, cells: int, size: int) -> float:
         cell = np.arange(cells, dtype=np.float64)
         return float(np.sum((cells - cell) * (2 * (cell % size) + 1)))
 
 
 @dataclass(frozen=True, slots=True)
 class Ranges(Family):
-    """How many rows lie from any cell to any other, both included."""
+    """The number of rows in every range of cells, both ends included."""
 
     def count(self, cells: int) -> int:
         return cells * (cells + 1) // 2
@@ -141,17 +141,17 @@ class Ranges(Family):
         up_to = np.cumsum(counts, axis=-1)
         return up_to[..., last] - up_to[..., first] + counts[..., first]
 
-    def within_blocks(self, cells: int, size: int) -> float:
+    def block_sums(self, cells: int, size: int) -> float:
         first = np.arange(cells, dtype=np.float64) + 1
         last = cells - np.arange(cells, dtype=np.float64)
         before = np.cumsum(first) - first
-        before -= np.repeat(before[::size], size)[:cells]  # of the same block alone
+        before -= np.repeat(before[::size], size)[:cells]  # only within the same block
         return float(np.sum(first * last + 2 * before * last))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listed(Family):
-    """Queries that are written out: predicates, or sums of a value a cell."""
+    """Queries given as a matrix: predicates, or weighted sums."""
 
     rows: Floats
 
@@ -174,5 +174,5 @@ class Listed(Family):
     def gram(self, cells: int) -> Floats:  # noqa: ARG002
         return self.rows.T @ self.rows
 
-    def within_blocks(self, cells: int, size: int) -> float:
+    def block_sums(self, cells: int, size: int) -> float:
         return float(np.sum(np.add.reduceat(self.rows, np.arange(0, cells, size), axis=1) ** 2))

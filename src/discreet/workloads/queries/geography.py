@@ -18,26 +18,28 @@ from discreet.mechanisms.additive.combinations import Combination, Integers, Rea
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """Regions level by level, from one that holds all; the parts of a region stand beside each other."""
+    """Regions by level, from one that contains all. The parts of a region are consecutive."""
 
     names: tuple[str, ...]
-    """Of the levels; the first is the whole."""
+    """Names of the levels. The first is the level of the whole."""
     starts: tuple[Integers, ...]
-    """For each level but the last: where the parts of each of its regions begin on the level below."""
+    """For each level but the last, the first part of each region, as a position on the level below."""
     leaves: Integers
-    """For each row of the table that it was made of, which region of the last level it is."""
+    """For each row of the public table, its region of the last level."""
 
     @classmethod
     def of(cls, columns: Mapping[str, Sequence[Any]], *, whole: str = "all") -> Tree:
-        """A tree from columns of a public table, each row a region of the last level.
+        """Build a tree from columns of a public table with a row for each region of the last level.
 
         Args:
-            columns: From the largest regions to the smallest, by name: which one each row lies in. Regions are told apart by all columns up to theirs.
-            whole: What the level above all columns is called.
+            columns: By level, from the largest regions to the smallest: the region of each row. Two regions of a level
+                are the same if they agree in this column and in all columns before it.
+            whole: Name of the level above all columns.
         """
         if not columns or len({len(values) for values in columns.values()}) > 1 or not all(map(len, columns.values())):
             raise BadInput(
-                "A tree is made of columns of one length.", next_step="Give a column a level, a row a block."
+                "The columns of a tree must have the same length, at least 1.",
+                next_step="Give a column for each level and a row for each block.",
             )
         levels = [np.zeros(len(next(iter(columns.values()))), np.int64)]
         for values in columns.values():
@@ -45,7 +47,7 @@ class Tree:
             both = levels[-1] * (codes.max() + 1) + codes
             levels.append(np.unique(both, return_inverse=True)[1].reshape(-1))
         if levels[-1].max() + 1 < levels[-1].size:
-            raise BadInput("Two rows of the tree are one region.", next_step="Give each block one row.")
+            raise BadInput("Two rows of the tree are the same region.", next_step="Give each block one row.")
         starts = []
         for above, below in pairwise(levels):
             parent = np.zeros(below.max() + 1, np.int64)
@@ -55,43 +57,39 @@ class Tree:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many regions each level has."""
+        """Number of regions of each level."""
         return (*(start.size for start in self.starts), self.leaves.size)
 
     @property
     def digest(self) -> str:
-        """A hash of which regions are parts of which."""
+        """A hash of the structure of the tree."""
         whole = hashlib.sha256()
         for start in (*self.starts, np.array([self.leaves.size])):
             whole.update(start.astype("<i8").tobytes() + b"\n")
         return whole.hexdigest()
 
     def level(self, name: str) -> int:
-        """The number of a level.
-
-        Args:
-            name: What it is called.
-        """
+        """Return the number of a level by its name."""
         if name not in self.names:
             raise BadInput(f"There is no level {name}.", next_step=f"Name one of {', '.join(self.names)}.")
         return self.names.index(name)
 
     def parents(self, level: int) -> Integers:
-        """For each region of a level, the one above it that it is part of.
+        """Return, for each region of a level, the region above that contains it.
 
         Args:
-            level: Its number, at least 1.
+            level: Number of the level, at least 1.
         """
         starts = self.starts[level - 1]
         return np.repeat(np.arange(starts.size), np.diff(starts, append=self.sizes[level]))
 
-    def added_up(self, tables: Integers, *, start: int, end: int) -> Integers:
-        """Tables of the regions of one level, added up to those of a level above.
+    def sum_regions(self, tables: Integers, *, start: int, end: int) -> Integers:
+        """Sum the tables of the regions of one level to those of a level above.
 
         Args:
-            tables: A row a region, a column a cell.
-            start: The level of the tables.
-            end: The level that is wanted.
+            tables: A row for each region, a column for each cell.
+            start: Level of the tables.
+            end: Level of the result.
         """
         for level in range(start, end, -1):
             tables = np.add.reduceat(tables, self.starts[level - 1], axis=0)
@@ -100,12 +98,12 @@ class Tree:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regions(Combination):
-    """The tables of all regions of one level; it takes those of the last level, in their order."""
+    """The tables of all regions of one level, computed from those of the last level, in their order."""
 
     tree: Tree
     level: int
     columns_each: int
-    """How many cells the table of one region has."""
+    """Number of cells of the table of one region."""
 
     @property
     def cells(self) -> int:  # type: ignore[override]
@@ -125,10 +123,10 @@ class Regions(Combination):
 
     def before(self, counts: Integers) -> Integers:
         tables = counts.reshape(-1, self.columns_each)
-        return self.tree.added_up(tables, start=len(self.tree.starts), end=self.level).reshape(-1)
+        return self.tree.sum_regions(tables, start=len(self.tree.starts), end=self.level).reshape(-1)
 
     def reach(self, neighbours: Neighbours) -> Reach:
-        """A row is in one cell of one region; another in its place is in another, unless there is but one."""
+        """A row is in one cell of one region. A row that replaces it is in another, unless there is only one cell."""
         if neighbours is Neighbours.ADD_REMOVE or self.size == 1:
             return Reach(1, Fraction(1))
         return Reach(2, Fraction(2))

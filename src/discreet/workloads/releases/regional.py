@@ -1,4 +1,4 @@
-"""Tables of all regions of a tree as something to ask a curator for: the run that measures them, and the release of counts that add up."""
+"""The run that measures tables of all regions of a tree, and its release of consistent counts."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ from discreet.mechanisms.additive.combinations import Integers
 from discreet.sql.coded_rows import CodedSource
 from discreet.sql.reader.public_lookup import PublicLookup
 from discreet.workloads.queries.geography import Regions, Tree
-from discreet.workloads.releases.tabulation import different, price_of
+from discreet.workloads.releases.tabulation import budget_arguments, unique_names
 from discreet.workloads.releases.topdown import TopDown
-from discreet.workloads.strategies.strategy_choice import width_at
+from discreet.workloads.strategies.strategy_choice import half_width_factor
 
 PURPOSE = "regions"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Geography:
-    """A tree with its regions' names: by level, those of each region of the last level, in the order of the tree."""
+    """A tree with the names of its regions: by level, a name for each region of the last level, in tree order."""
 
     names: Mapping[str, Sequence[Any]]
     tree: Tree
 
     @classmethod
     def in_table(cls, declared: DeclaredTree, table: Table, lookup: PublicLookup) -> Geography:
-        """What a public table says.
+        """Read the geography that a catalog declares from its public table.
 
         Args:
-            declared: Which columns are levels.
-            table: The public one.
-            lookup: Where it is looked up.
+            declared: The declaration, which names the columns of the levels.
+            table: The public table.
+            lookup: Reader of public tables.
         """
         for level in declared.levels:
             if level not in table.columns or table.columns[level].type not in (Type.INTEGER, Type.TEXT):
@@ -60,36 +60,33 @@ class Geography:
         rows = lookup.listed(table, declared.levels)
         if len(rows) > MOST_CELLS:
             raise TooLarge(
-                f"The tree {declared.name} has more than {MOST_CELLS:,} regions.", next_step="Leave out its last level."
+                f"The tree {declared.name} has more than {MOST_CELLS:,} regions.",
+                next_step="Ask the owner to leave out its last level.",
             )
         if not rows or any(None in row for row in rows) or len({row[-1] for row in rows}) < len(rows):
             raise BadInput(
-                f"A row of the table of {declared.name} has no names, or not one of its own.",
-                next_step=f"Ask the owner to give each row of {table.name} a {declared.levels[-1]} of its own.",
+                f"A row of the table of {declared.name} lacks a name, or shares its name with another row.",
+                next_step=f"Ask the owner to give each row of {table.name} a different {declared.levels[-1]}.",
             )
         columns = {level: [row[at] for row in rows] for at, level in enumerate(declared.levels)}
         order = np.argsort(Tree.of(columns).leaves)
-        return cls.of({level: [values[place] for place in order] for level, values in columns.items()})
+        return cls.of({level: [values[row] for row in order] for level, values in columns.items()})
 
     @classmethod
     def of(cls, names: Mapping[str, Sequence[Any]]) -> Geography:
-        """The tree of names that are in its order.
-
-        Args:
-            names: By level.
-        """
+        """Build the tree of names that are already in its order, by level."""
         return cls(names, Tree.of(names, whole=WHOLE))
 
     @property
     def smallest(self) -> str:
-        """The last level: the column of people's rows that says where they are."""
+        """Name of the last level: the column of the protected rows that says in which region they are."""
         return self.tree.names[-1]
 
     def regions(self, level: int) -> list[tuple[Any, ...]]:
-        """The names of a level's regions, each with those above it.
+        """Return the names of a level's regions, each with the names of the regions that contain it.
 
         Args:
-            level: Its number; the first is the whole.
+            level: Number of the level; 0 is the whole.
         """
         first = np.arange(self.tree.sizes[level])
         for starts in self.tree.starts[level:]:
@@ -98,39 +95,39 @@ class Geography:
         return [tuple(values[leaf] for values in above) for leaf in first.tolist()]
 
 
-def planned(domain: Domain, budget: AdaptiveBudget, geography: Geography, invariant: str | None) -> TopDown:
-    """What is measured of every level; refused where it is too large, or promises nothing.
+def plan_regions(domain: Domain, budget: AdaptiveBudget, geography: Geography, invariant: str | None) -> TopDown:
+    """Plan the measurements of every level, or refuse tables that are too large or invariants without a guarantee.
 
     Args:
-        domain: Of people's rows, whose first column says where they are.
-        budget: What may be spent.
-        geography: Of that column.
-        invariant: The level whose totals the owner has declared to be published as they are.
+        domain: Domain of the protected rows, whose first column is the region.
+        budget: Budget of the run.
+        geography: Geography of that column.
+        invariant: The level whose exact totals the owner publishes.
     """
     cells = math.prod(domain.shape(domain.check(domain.names)[1:]))
-    return TopDown.of(geography.tree, cells=cells, invariant=invariant, **price_of(domain, budget))
+    return TopDown.of(geography.tree, cells=cells, invariant=invariant, **budget_arguments(domain, budget))
 
 
-def regional(
+def regional_run(
     basis: Basis, plan: TopDown, geography: Geography, *, tree: str, counted: CodedSource | None = None
 ) -> TableRun:
-    """The run that measures tables of all regions. Nothing is read.
+    """Prepare the run that measures tables of all regions. Reads no protected row.
 
     Args:
-        basis: People's rows, whose first column says where they are.
-        plan: Over their domain.
-        geography: Of that column.
-        tree: What it is called in the catalog.
-        counted: The rows that the owner has named, in the one column of regions: of those invariants are totals.
+        basis: The rows, whose first column is the region, and the budget.
+        plan: Plan over the domain of the rows.
+        geography: Geography of the regions.
+        tree: Name of the tree in the catalog.
+        counted: The rows that the owner named in the catalog, by region. Invariants are their exact totals.
     """
     names = [[level, list(values)] for level, values in geography.names.items()]
     sizes = [list(level) for level in zip(plan.tree.names, plan.tree.sizes, strict=True)]
     purpose = {"kind": PURPOSE, "tree": tree, "levels": sizes, "regions": names, "invariant": plan.invariant}
     what = f"tables by {tree}" if plan.invariant is None else f"tables by {tree}, totals of {plan.invariant} exact,"
-    place, totals = basis.domain.names[:1], _totals(plan)
+    region, totals = basis.domain.names[:1], _totals(plan)
     declared = None
     if totals is not None and counted is not None:
-        declared = Invariant(about("invariant", paid=None, columns=place, combination=totals.described), counted)
+        declared = Invariant(about("invariant", paid=None, columns=region, combination=totals.described), counted)
     return basis.run(
         what, purpose=purpose, measure=partial(_measure, plan=plan, columns=basis.domain.names), invariant=declared
     )
@@ -149,19 +146,19 @@ def _measure(measurer: Measurer, plan: TopDown, columns: Columns) -> None:
         measurer.invariant(columns[:1], totals)
 
 
-def widths(plan: TopDown, confidence: Number) -> list[float]:
-    """± of a count of each level, at most, before counts are rounded to whole numbers.
+def half_widths(plan: TopDown, confidence: Number) -> list[float]:
+    """Return the largest half-width of a count of each level, before counts are rounded to integers.
 
     Args:
-        plan: Of all levels.
-        confidence: In which share of all releases a count is no further off.
+        plan: Plan of all levels.
+        confidence: Probability with which a count is no further off.
     """
-    width = width_at(float(read_level(confidence)), gaussian=plan.price.gaussian)
+    width = half_width_factor(float(read_level(confidence)), gaussian=plan.budget.gaussian)
     return [width * error for error in plan.standard_errors()]
 
 
 class RegionalRelease(RunRelease, kind=PURPOSE):
-    """Counts of every region of a tree: whole numbers, none below 0, that add up through all levels."""
+    """Counts for every region of a tree: non-negative integers, consistent through all levels."""
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name}: {size:,}" for name, size in self.summary["levels"].items())
@@ -169,7 +166,7 @@ class RegionalRelease(RunRelease, kind=PURPOSE):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What it was made of, in JSON."""
+        """A summary as JSON."""
         return {
             **super().summary,
             "tree": self.purpose["tree"],
@@ -180,48 +177,48 @@ class RegionalRelease(RunRelease, kind=PURPOSE):
 
     @cached_property
     def geography(self) -> Geography:
-        """Its regions."""
+        """The regions of the tree."""
         return Geography.of(dict(self.purpose["regions"]))
 
     @cached_property
     def plan(self) -> TopDown:
-        """What was measured, with which noise."""
-        return planned(self.domain, self.budget, self.geography, self.purpose["invariant"])
+        """The measurements and their noise."""
+        return plan_regions(self.domain, self.budget, self.geography, self.purpose["invariant"])
 
     @cached_property
     def counts(self) -> list[Integers]:
-        """By level, a row a region, a column a cell."""
+        """The counts of each level: a row for each region, a column for each cell."""
         steps = iter(self.transcript.steps)
         noisy = [next(steps).outcome if measurement else None for measurement in self.plan.measurements]
         return self.plan.counts(noisy, None if self.plan.invariant is None else next(steps).outcome)
 
     def table(self, level: str) -> Integers:
-        """The counts of a level's regions: an axis for the regions, then one for each further column.
+        """Return the counts of a level's regions: an axis for the regions, then one for each further column.
 
         Args:
-            level: Its name; "all" is the whole.
+            level: Name of the level; "all" is the whole.
         """
         shape = self.domain.shape(self.domain.names[1:])
         return self.counts[self.geography.tree.level(level)].reshape(-1, *shape)
 
     def regions(self, level: str) -> list[tuple[Any, ...]]:
-        """The names of a level's regions, each with those above it.
+        """Return the names of a level's regions, each with the names of the regions that contain it.
 
         Args:
-            level: Its name.
+            level: Name of the level.
         """
         return self.geography.regions(self.geography.tree.level(level))
 
     def errors(self, confidence: Number) -> dict[str, float]:
-        """± of a count of each level, at most, before counts are rounded to whole numbers.
+        """Return the largest half-width of a count of each level, before counts are rounded to integers.
 
         Args:
-            confidence: In which share of all releases a count is no further off.
+            confidence: Probability with which a count is no further off.
         """
-        return dict(zip(self.geography.tree.names, widths(self.plan, confidence), strict=True))
+        return dict(zip(self.geography.tree.names, half_widths(self.plan, confidence), strict=True))
 
     def to_arrow(self) -> pa.Table:
-        """Every count as a row: the level, the region (empty below its level), a column for each further one, the count, and ± at 95 %."""
+        """Return a row per count: level, region (empty below its level), further columns, count, half-width at 95 %."""
         others = [self.domain.column(name) for name in self.domain.names[1:]]
         cells = list(itertools.product(*([label_text(label) for label in column.labels] for column in others)))
         parts = [self._rows(level, cells) for level in self.geography.tree.names]
@@ -238,4 +235,4 @@ class RegionalRelease(RunRelease, kind=PURPOSE):
             pa.array(self.table(level).reshape(-1)),
             pa.array(np.full(len(arrays[0]), self.errors(CONFIDENCE)[level])),
         ]
-        return pa.table(arrays, names=different(["level", *levels, *others, "count", "within"]))
+        return pa.table(arrays, names=unique_names(["level", *levels, *others, "count", "within"]))

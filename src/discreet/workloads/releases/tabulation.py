@@ -1,4 +1,4 @@
-"""A workload as something to ask a curator for: the run that measures its plan, and the release that answers from what was measured."""
+"""The run that measures the plan of a workload, and the release that answers the workload."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from discreet.workloads.queries.families import Floats, Total
 from discreet.workloads.queries.workload import Queries, Workload
 from discreet.workloads.releases.workload_reuse import columns_of
 from discreet.workloads.strategies.strategy_choice import Estimate, Plan, best_plan, candidates
-from discreet.workloads.strategies.workload_budget import Price
+from discreet.workloads.strategies.workload_budget import WorkloadBudget
 
 PURPOSE = "tabulate"
 
 
-def plan_over(workload: Workload, domain: Domain, budget: AdaptiveBudget, reuse: Reuse | None = None) -> Plan:
-    """The best plan over the columns that a workload asks about; its tables are not too large, and nothing is read.
+def plan_tabulation(workload: Workload, domain: Domain, budget: AdaptiveBudget, reuse: Reuse | None = None) -> Plan:
+    """Return the plan with the least error for a workload, or refuse tables that are too large. Reads no protected row.
 
     Args:
-        workload: What is asked.
-        domain: What is public about the rows.
-        budget: What may be spent.
-        reuse: What was measured of them before, if that enters.
+        workload: The queries.
+        domain: Public description of the rows.
+        budget: Budget of the run.
+        reuse: Earlier measurements of the same rows.
     """
     queries = _queries(workload, domain)
     earlier = None if reuse is None else _steps(reuse.releases)
-    plan = best_plan(queries, Price(**price_of(domain, budget)), candidates(queries), earlier)
+    plan = best_plan(queries, WorkloadBudget(**budget_arguments(domain, budget)), candidates(queries), earlier)
     for measurement in plan.measurements:
         if measurement:
             domain.check(columns_of(queries, measurement.combination))
@@ -54,10 +54,10 @@ def _steps(releases: Iterable[Earlier]) -> list[Step]:
     return [step for earlier in releases for step in earlier.steps]
 
 
-def tabulation(basis: Basis, workload: Workload, plan: Plan, reuse: Reuse | None = None) -> TableRun:
-    """The run that measures what a workload needs of people's rows, by a plan over their domain, with what of that was measured before. Nothing is read."""
+def tabulation_run(basis: Basis, workload: Workload, plan: Plan, reuse: Reuse | None = None) -> TableRun:
+    """Prepare the run that measures a plan, with earlier measurements that it can use. Reads no protected row."""
     if reuse is not None:
-        reuse = replace(reuse, releases=only(reuse.releases, plan.tells))
+        reuse = replace(reuse, releases=only(reuse.releases, plan.uses))
     purpose: Mapping[str, object] = {
         "kind": PURPOSE,
         "workload": workload_json.workload_to_json(workload),
@@ -70,11 +70,11 @@ def tabulation(basis: Basis, workload: Workload, plan: Plan, reuse: Reuse | None
 
 
 def measure(measurer: Measurer, plan: Plan) -> None:
-    """Every look that a plan takes, in order.
+    """Take all measurements of a plan, in order.
 
     Args:
-        measurer: Of the rows.
-        plan: Over their domain.
+        measurer: Measurer of the rows.
+        plan: Plan over their domain.
     """
     for measurement in plan.measurements:
         if measurement:
@@ -83,7 +83,7 @@ def measure(measurer: Measurer, plan: Plan) -> None:
 
 
 class TabulatedRelease(RunRelease, kind=PURPOSE):
-    """The answers to a workload: all of them agree."""
+    """Consistent answers to a workload."""
 
     def __repr__(self) -> str:
         terms, strategy = len(self.plan.queries.terms), self.plan.strategy.name
@@ -91,51 +91,53 @@ class TabulatedRelease(RunRelease, kind=PURPOSE):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What it was made of, in JSON."""
+        """A summary as JSON."""
         return {**super().summary, "strategy": self.purpose["strategy"]}
 
     @cached_property
     def plan(self) -> Plan:
-        """What was measured, with which noise."""
+        """The measurements and their noise."""
         queries = _queries(workload_json.workload_from_json(self.purpose["workload"]), self.domain)
         strategy = next(option for option in candidates(queries) if option.name == self.purpose["strategy"])
         shares = np.array(self.purpose["shares"], np.int64)
-        plan = Plan.divided(queries, Price(**price_of(self.domain, self.budget)), strategy, shares)
-        return plan.with_known(_steps(self.transcript.reused)) if self.transcript.reused else plan
+        plan = Plan.divided(queries, WorkloadBudget(**budget_arguments(self.domain, self.budget)), strategy, shares)
+        return plan.with_earlier(_steps(self.transcript.reused)) if self.transcript.reused else plan
 
     @cached_property
     def estimate(self) -> Estimate:
-        """The most likely answers, by least squares."""
+        """The least-squares estimates."""
         steps = iter(self.transcript.own)
         return self.plan.estimate([next(steps).outcome if m else None for m in self.plan.measurements])
 
     @property
     def answers(self) -> list[Floats]:
-        """To each term's queries, in order: an axis a column that was asked for."""
+        """The answers of each term, with an axis for each of its columns."""
         return self.estimate.answers
 
     def errors(self, confidence: Number) -> Iterator[Floats]:
-        """± of each term's queries, in order: known before anything was spent, with what is reused.
+        """Return the half-widths of each term's answers. They were known before the charge.
 
         Args:
-            confidence: In which share of all releases an answer is no further off.
+            confidence: Probability with which an answer is no further off.
         """
         return self.plan.errors(confidence)
 
     def table(self, *columns: str) -> Floats:
-        """The table over some columns that was asked for: an axis each, in the order of the domain.
+        """Return a marginal of the workload, with its axes in the order of the domain.
 
         Args:
-            *columns: Their names.
+            *columns: Names of its columns.
         """
         wanted = self.domain.ordered(columns)
         for term, answers in zip(self.plan.queries.terms, self.answers, strict=True):
             if term.is_table and tuple(self.plan.queries.names[i] for i in term.columns) == wanted:
                 return answers
-        raise BadInput("This table was not asked for.", next_step="Add it up from a larger one, or ask for it.")
+        raise BadInput(
+            "The workload does not have this table.", next_step="Sum over a larger one, or add it to the workload."
+        )
 
     def to_arrow(self) -> pa.Table:
-        """Every answer as a row: what it is about, a column each (empty where all of it is counted), the count, and ± at 95 %."""
+        """Return a row per answer: the workload's columns (empty if summed over), count, half-width at 95 %."""
         queries = self.plan.queries
         labels = {name: [label_text(label) for label in self.domain.column(name).labels] for name in queries.names}
         columns: dict[str, list[Any]] = {name: [] for name in queries.names}
@@ -143,13 +145,13 @@ class TabulatedRelease(RunRelease, kind=PURPOSE):
         for term, answers, width in zip(queries.terms, self.answers, self.errors(CONFIDENCE), strict=True):
             parts = zip(term.families, queries.names, strict=True)
             names = [[None] if type(f) is Total else f.names(labels[name]) for f, name in parts]
-            for place, cells in enumerate(zip(*itertools.product(*names), strict=True)):
-                columns[queries.names[place]] += cells
+            for at, cells in enumerate(zip(*itertools.product(*names), strict=True)):
+                columns[queries.names[at]] += cells
             counts.append(answers.reshape(-1))
             widths.append(np.broadcast_to(width, answers.shape).reshape(-1))
         texts = [pa.array(cells, pa.string()) for cells in columns.values()]
         numbers = [pa.array(np.concatenate(each)) for each in (counts, widths)]
-        return pa.table([*texts, *numbers], names=different([*columns, "count", "within"]))
+        return pa.table([*texts, *numbers], names=unique_names([*columns, "count", "within"]))
 
 
 def _queries(workload: Workload, domain: Domain) -> Queries:
@@ -159,12 +161,8 @@ def _queries(workload: Workload, domain: Domain) -> Queries:
     return workload.on({name: domain.column(name).size for name in names})
 
 
-def different(names: Sequence[str]) -> list[str]:
-    """Names of columns, where one that is taken gets a mark at its end.
-
-    Args:
-        names: In order.
-    """
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Append underscores to names that occur before, so that all names differ."""
     taken: list[str] = []
     for name in names:
         free = name
@@ -174,12 +172,7 @@ def different(names: Sequence[str]) -> list[str]:
     return taken
 
 
-def price_of(domain: Domain, budget: AdaptiveBudget) -> dict[str, Any]:
-    """What a `Price` is made of.
-
-    Args:
-        domain: Of people's rows.
-        budget: What may be spent on them.
-    """
+def budget_arguments(domain: Domain, budget: AdaptiveBudget) -> dict[str, Any]:
+    """Return the arguments of the `WorkloadBudget` of a run over a domain."""
     unit = "rho" if isinstance(budget, Adaptive) else "epsilon"
     return {unit: budget.amount, "rows_per_person": domain.rows_per_person, "neighbours": domain.neighbours}

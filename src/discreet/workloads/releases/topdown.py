@@ -1,9 +1,11 @@
-"""Tables of all regions of a tree that are whole numbers, not negative, and add up: least squares up and down the tree, then counts level by level.
+"""Consistent tables of all regions of a tree: least squares up and down the tree, then non-negative integers by level.
 
-Non-negativity comes last and from the top: clipped blocks that are added up overstate everything above them. Invariants are totals that are published as they are; they are outside of
-any price, so that the promise holds between people of the same region only.
+The integers are made last and from the top, because sums of clipped blocks would overstate every level above them.
+Invariants are totals that are published exactly, outside of any budget. With invariants the guarantee holds only
+between people of the same region.
 
-Citation: Hay, Rastogi, Miklau, Suciu 2010 (arXiv:0904.0942), least squares in a tree; Abowd et al. 2022, "The 2020 Census Disclosure Avoidance System TopDown Algorithm".
+Citation: Hay, Rastogi, Miklau, Suciu 2010 (arXiv:0904.0942), least squares in a tree; Abowd et al. 2022, "The 2020
+Census Disclosure Avoidance System TopDown Algorithm".
 """
 
 from __future__ import annotations
@@ -21,20 +23,21 @@ from discreet.mechanisms.additive.combinations import Integers, Measurement
 from discreet.mechanisms.additive.integer_addition import as_int64
 from discreet.workloads.queries.families import Floats
 from discreet.workloads.queries.geography import Regions, Tree
-from discreet.workloads.releases.integer_rounding import allot, counts_of
-from discreet.workloads.strategies.workload_budget import Price
+from discreet.workloads.releases.integer_rounding import round_to_counts, round_to_totals
+from discreet.workloads.strategies.workload_budget import WorkloadBudget
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopDown:
-    """What is measured of every level of a tree, and the tables that follow from it.
+    """A plan of the measurements of every level of a tree.
 
-    `cells` are those of one region's table. `invariant` names the last level whose regions' totals are published as they are.
+    `cells` is the number of cells of one region's table. `invariant` is the last level whose totals are published
+    exactly.
     """
 
     tree: Tree
     cells: int
-    price: Price
+    budget: WorkloadBudget
     measurements: tuple[Measurement | None, ...]
     invariant: str | None
 
@@ -46,40 +49,40 @@ class TopDown:
         cells: int,
         shares: Sequence[float] | None = None,
         invariant: str | None = None,
-        **price: Any,
+        **budget: Any,
     ) -> TopDown:
-        """A plan for all levels.
+        """Plan the measurements of all levels.
 
         Args:
-            tree: Of regions.
-            cells: How many cells the table of a region has.
-            shares: How the price is divided among the levels, from the whole down; evenly, if nothing is said.
-            invariant: The level whose regions' totals are published exactly; an owner declares it.
-            **price: `rho` or `epsilon`; `rows_per_person`; `neighbours`.
+            tree: Tree of regions.
+            cells: Number of cells of the table of a region.
+            shares: How the budget is divided among the levels, from the whole down. The default is evenly.
+            invariant: The level whose totals are published exactly. Only the data owner declares it.
+            **budget: `rho` or `epsilon`; `rows_per_person`; `neighbours`.
         """
-        cost, each = Price(**price), read_count(cells, name="cells")
+        cost, each = WorkloadBudget(**budget), read_count(cells, name="cells")
         if invariant is not None:
             tree.level(invariant)
             if cost.neighbours is Neighbours.ADD_REMOVE:
                 raise BadInput(
-                    "Invariants under add-remove leave no two neighbours, and so promise nothing.",
+                    "With invariants no two datasets are neighbours under add-remove, so there is no guarantee.",
                     next_step="Declare replace-one in the catalog, or publish no invariant.",
                 )
         parts = np.ones(len(tree.names)) if shares is None else np.array(shares, np.float64)
         if parts.shape != (len(tree.names),) or not np.all(np.isfinite(parts) & (parts >= 0)) or not parts[-1] > 0:
-            raise BadInput("Shares are a number for each level, the last above 0.", next_step="Give one a level.")
+            raise BadInput("Shares must be a number for each level, the last above 0.", next_step="Give one per level.")
         combinations = [Regions(tree, level, each) for level in range(len(tree.names))]
         return cls(tree, each, cost, cost.measurements(combinations, parts), invariant)
 
     def estimates(self, noisy: Sequence[Integers | None]) -> list[Floats]:
-        """For each level the most likely tables, a row a region: they add up, and may be negative.
+        """Return the least-squares tables of each level, a row per region: consistent, perhaps negative.
 
         Args:
-            noisy: What was measured of each level; None for what was not.
+            noisy: The measurement of each level; None if it was not measured.
         """
         expected = [m.combination.kept if m else None for m in self.measurements]
         if [None if numbers is None else np.size(numbers) for numbers in noisy] != expected:
-            raise BadData("These are not the numbers that the plan measures.", next_step="Give one array a level.")
+            raise BadData("These are not the numbers that the plan measures.", next_step="Give one array per level.")
         tables, variances = self._upwards(noisy)
         for level in range(1, len(tables)):
             parent, starts = self.tree.parents(level), self.tree.starts[level - 1]
@@ -89,7 +92,7 @@ class TopDown:
         return tables
 
     def _upwards(self, noisy: Sequence[Integers | None]) -> tuple[list[Floats], list[Floats]]:
-        """From the blocks up: what each region's own table and those below it say together, and the variance of that."""
+        """Combine each region's own table with those below it, from the blocks up; return tables and variances."""
         below, spread = np.zeros(0), np.zeros(0)
         tables: list[Floats] = []
         variances: list[Floats] = []
@@ -109,80 +112,82 @@ class TopDown:
         return tables, variances
 
     def standard_errors(self) -> list[float]:
-        """For each level, of a cell of the least exact of its regions, at most: what itself and those below it say together."""
+        """Return, for each level, an upper bound on the standard error of a cell in the least exact region."""
         nothing = [np.zeros(m.combination.kept, np.int64) if m else None for m in self.measurements]
         return [float(np.sqrt(variances.max())) for variances in self._upwards(nothing)[1]]
 
     def counts(self, noisy: Sequence[Integers | None], totals: Integers | None = None) -> list[Integers]:
-        """For each level tables of whole numbers, none below 0, that add up through all levels and to the invariants.
+        """Return the tables of each level as non-negative integers, consistent with each other and the invariants.
 
         Args:
-            noisy: What was measured of each level; None for what was not.
+            noisy: The measurement of each level; None if it was not measured.
             totals: The exact totals of the regions of the invariant level.
         """
         known = self._known(totals)
         estimates = self.estimates(noisy)
-        tables = [counts_of(estimates[0]) if known[0] is None else self._whole(estimates[0], known[0])]
+        tables = [round_to_counts(estimates[0]) if known[0] is None else self._whole(estimates[0], known[0])]
         for level in range(1, len(estimates)):
             starts, exact = self.tree.starts[level - 1], known[level]
             if exact is None:
-                tables.append(parts_adding_up(estimates[level], tables[-1], starts))
+                tables.append(split_counts(estimates[level], tables[-1], starts))
             else:
-                tables.append(parts_with_totals(estimates[level], tables[-1], starts, exact))
+                tables.append(split_counts_with_totals(estimates[level], tables[-1], starts, exact))
         return tables
 
     def _known(self, totals: Integers | None) -> list[Integers | None]:
-        """The exact totals of every level down to the invariant one."""
+        """Return the exact totals of every level down to the invariant one."""
         if (totals is None) != (self.invariant is None):
-            raise BadInput("Totals belong to an invariant.", next_step="Give both, or neither.")
+            raise BadInput("Exact totals are used only with an invariant.", next_step="Give both, or neither.")
         known: list[Integers | None] = [None] * len(self.tree.names)
         if totals is None or self.invariant is None:
             return known
         last = self.tree.level(self.invariant)
         exact = as_int64(totals, size=self.tree.sizes[last]).reshape(-1, 1)
         for level in range(last + 1):
-            known[level] = self.tree.added_up(exact, start=last, end=level).reshape(-1)
+            known[level] = self.tree.sum_regions(exact, start=last, end=level).reshape(-1)
         return known
 
     def _whole(self, estimates: Floats, total: Integers) -> Integers:
-        return allot(estimates.reshape(-1), totals=total, starts=np.array([0])).reshape(1, -1)
+        return round_to_totals(estimates.reshape(-1), totals=total, starts=np.array([0])).reshape(1, -1)
 
 
-def parts_adding_up(estimates: Floats, above: Integers, starts: Integers) -> Integers:
-    """Tables of parts that add up to those above, cell by cell.
+def split_counts(estimates: Floats, above: Integers, starts: Integers) -> Integers:
+    """Split the counts of regions into counts of their parts, cell by cell.
 
     Args:
-        estimates: Of the parts, a row a region.
-        above: The counts of the regions that they are parts of.
-        starts: Where the parts of each region begin.
+        estimates: Estimates of the parts, a row for each part.
+        above: Counts of the regions, a row for each region.
+        starts: Position of the first part of each region.
     """
     regions, cells = estimates.shape
     each = (np.arange(cells)[:, None] * regions + starts).reshape(-1)
-    counts = allot(estimates.T.reshape(-1), totals=above.T.reshape(-1), starts=each)
+    counts = round_to_totals(estimates.T.reshape(-1), totals=above.T.reshape(-1), starts=each)
     return np.ascontiguousarray(counts.reshape(cells, regions).T)
 
 
-def parts_with_totals(estimates: Floats, above: Integers, starts: Integers, totals: Integers) -> Integers:
-    """The same where each part's own total is known too: cells are halved again and again, and the left half's sum decides the right one's.
+def split_counts_with_totals(estimates: Floats, above: Integers, starts: Integers, totals: Integers) -> Integers:
+    """Split the counts of regions into counts of parts whose totals are known, too.
+
+    The cells are halved recursively: the sum of the left half determines that of the right half.
 
     Args:
-        estimates: Of the parts, a row a region.
-        above: The counts of the regions that they are parts of.
-        starts: Where the parts of each region begin.
-        totals: Of the parts, exactly.
+        estimates: Estimates of the parts, a row for each part.
+        above: Counts of the regions, a row for each region.
+        starts: Position of the first part of each region.
+        totals: Exact total of each part.
     """
     cells = estimates.shape[1]
     if cells == 1:
         return totals[:, None]
     half = cells // 2
     missing = (totals - estimates.sum(axis=1)) * (half / cells)
-    left = allot(
+    left = round_to_totals(
         estimates[:, :half].sum(axis=1) + missing, totals=above[:, :half].sum(axis=1), starts=starts, caps=totals
     )
     return np.concatenate(
         [
-            parts_with_totals(estimates[:, :half], above[:, :half], starts, left),
-            parts_with_totals(estimates[:, half:], above[:, half:], starts, totals - left),
+            split_counts_with_totals(estimates[:, :half], above[:, :half], starts, left),
+            split_counts_with_totals(estimates[:, half:], above[:, half:], starts, totals - left),
         ],
         axis=1,
     )

@@ -1,7 +1,8 @@
-"""What earlier releases have measured of the same rows, in the estimates of a workload: numbers that a plan measures too, which are averaged with its own.
+"""Earlier measurements of the same rows in the estimates of a workload: they are averaged with those of the plan.
 
-Two measurements of the same combination are independent, and their precisions add up. A noisy table is one of its cells, and one over more columns is one of every residual within it: noise
-that is alike in all cells has parts in the residuals of different columns that are not correlated (`docs/explanation/proofs/workloads.md`).
+Two measurements of the same combination are independent, and their precisions add. A noisy table is a measurement of
+its cells, and a table over more columns is a measurement of every residual within it: noise with the same variance in
+all cells has uncorrelated parts in the residuals of different columns (`docs/explanation/proofs/workloads.md`).
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ from discreet.workloads.strategies.strategy import Strategy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
-    """Of each combination of a strategy: the precision of what was measured of it before, and those numbers, each times its precision, added up."""
+class EarlierMeasurements:
+    """For each combination of a strategy, the precision of its earlier measurements and their weighted sum."""
 
     precisions: Floats
     numbers: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, steps: Iterable[Step], queries: Queries, strategy: Strategy, *, gaussian: bool) -> Known:
-        """From steps of earlier releases, of which some may say nothing about any combination.
+    def of(cls, steps: Iterable[Step], queries: Queries, strategy: Strategy, *, gaussian: bool) -> EarlierMeasurements:
+        """Collect what steps of earlier releases measured of a strategy's combinations.
 
         Args:
-            steps: Of the same rows.
-            queries: What is asked.
-            strategy: What is measured for it.
-            gaussian: Which noise it is measured with: of another kind nothing is taken, whose tails are others.
+            steps: Steps over the same rows. Steps of other combinations are ignored.
+            queries: The workload.
+            strategy: The strategy that is measured.
+            gaussian: Whether its noise is Gaussian. Steps with other noise are ignored, because its tails differ.
         """
         precisions = np.zeros(len(strategy.combinations))
         numbers = [np.zeros(combination.kept) for combination in strategy.combinations]
@@ -48,33 +49,21 @@ class Known:
         return cls(precisions, tuple(numbers))
 
 
-def tells_of(step: Step, queries: Queries, strategy: Strategy, *, gaussian: bool) -> bool:
-    """Whether a step of an earlier release says anything about what a strategy measures.
-
-    Args:
-        step: Of the same rows.
-        queries: What is asked.
-        strategy: What is measured for it.
-        gaussian: Which noise it is measured with.
-    """
+def uses_step(step: Step, queries: Queries, strategy: Strategy, *, gaussian: bool) -> bool:
+    """Whether a step of an earlier release measured any combination of a strategy, with the same kind of noise."""
     return any(True for _ in _within(step, queries, strategy.combinations, gaussian=gaussian))
 
 
 def columns_of(queries: Queries, combination: Combination) -> Columns:
-    """The names of the columns whose table a combination takes.
-
-    Args:
-        queries: Over these and others.
-        combination: Of a strategy for them.
-    """
-    places = range(len(queries.names)) if combination.columns is None else combination.columns
-    return tuple(queries.names[place] for place in places)
+    """Return the names of the columns over whose table a combination is computed."""
+    positions = range(len(queries.names)) if combination.columns is None else combination.columns
+    return tuple(queries.names[position] for position in positions)
 
 
 def _within(
     step: Step, queries: Queries, combinations: Sequence[Combination], *, gaussian: bool
 ) -> Iterable[tuple[int, tuple[float, Floats]]]:
-    """The places of combinations that a step tells about, with the precision and the numbers that it has of each."""
+    """The positions of the combinations that a step measured, each with its precision and its numbers."""
     if step.about["groups"] or isinstance(step.noise, Gaussian) != gaussian:
         return
     columns = tuple(step.about["columns"])
@@ -87,12 +76,12 @@ def _within(
         elif isinstance(combination, Residual) and set(own) <= set(columns):
             yield at, _residual_in(step, columns, own, combination)
         elif own == columns and type(combination) is Blocks and combination.block == 1:
-            filling = np.zeros(combination.padded - combination.cells)  # cells that nobody is in
+            filling = np.zeros(combination.padded - combination.cells)  # cells outside of the domain, which are empty
             yield at, (1 / step.noise.sigma**2, np.concatenate([step.outcome, filling]))
 
 
 def _residual_in(step: Step, columns: Columns, own: Columns, residual: Residual) -> tuple[float, Floats]:
-    """A residual as a noisy table has it: one of its cells is a sum of the table's, times all its cells."""
+    """A residual computed from a noisy table. Each of its cells is a sum of the table's, times its number of cells."""
     table = step.outcome.reshape(step.about["shape"])
     summed = table.sum(axis=tuple(axis for axis, name in enumerate(columns) if name not in own))
     variance = step.noise.sigma**2 * (table.size / residual.cells) * residual.cells**2
@@ -100,15 +89,15 @@ def _residual_in(step: Step, columns: Columns, own: Columns, residual: Residual)
     return 1 / variance, kept.astype(np.float64)
 
 
-def pooled(own: Sequence[np.ndarray | None], precisions: Floats, known: Known) -> list[Floats | None]:
-    """What was measured now and before, averaged by precision; nothing, where nothing is measured now.
+def pool(own: Sequence[np.ndarray | None], precisions: Floats, earlier: EarlierMeasurements) -> list[Floats | None]:
+    """Average new and earlier measurements by precision.
 
     Args:
-        own: Numbers of each combination.
-        precisions: Of both together.
-        known: Of before.
+        own: New numbers of each combination; None if it is not measured.
+        precisions: Precisions of both together.
+        earlier: The earlier measurements.
     """
-    both = zip(own, precisions, known.precisions, known.numbers, strict=True)
+    both = zip(own, precisions, earlier.precisions, earlier.numbers, strict=True)
     return [
         None if numbers is None else ((total - before) * numbers.astype(np.float64) + sums) / total
         for numbers, total, before, sums in both

@@ -1,1 +1,1 @@
-"""Which combinations to measure for a workload."""
+"""Strategies: which combinations of counts to measure for a workload."""

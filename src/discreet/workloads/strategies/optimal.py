@@ -1,10 +1,13 @@
-"""The best strategy there is under rho, for any workload over few cells.
+"""The optimal strategy under rho, for any workload over few cells.
 
-Among all strategies whose columns have length at most 1, the least total squared error tr(G M⁻¹), M = AᵀA, has M = D^-½ (D^½ G D^½)^½ D^-½ for the positive diagonal D
-that makes the diagonal of M even. Every D gives a lower bound on the error of all strategies, (tr (D^½ G D^½)^½)² / tr D, so the search knows how far it is from the best; D = 1 gives the
-singular value bound of Li and Miklau. What is measured is a whole-number matrix close to the best one, and all that is promised is computed from that matrix.
+Among all strategies A whose columns have length at most 1, the total squared error tr(G M⁻¹) with M = AᵀA is least for
+M = D^-½ (D^½ G D^½)^½ D^-½, where D is the positive diagonal matrix for which all diagonal entries of M are equal.
+Every D gives a lower bound on the error of all strategies, (tr (D^½ G D^½)^½)² / tr D, so the search knows how far it
+is from the optimum. D = 1 gives the singular value bound of Li and Miklau. The matrix that is measured is an integer
+matrix close to the optimal one, and all errors are computed from that integer matrix.
 
-Citation: Li, Miklau 2013 (arXiv:1202.3807), singular value bound; Yuan, Yang, Zhang, Hao 2016 (arXiv:1602.04302), optimality conditions.
+Citation: Li, Miklau 2013 (arXiv:1202.3807), singular value bound; Yuan, Yang, Zhang, Hao 2016 (arXiv:1602.04302),
+optimality conditions.
 """
 
 from __future__ import annotations
@@ -24,21 +27,21 @@ from discreet.mechanisms.additive.combinations import Combination, Integers, Rea
 from discreet.workloads.queries.families import Floats
 from discreet.workloads.queries.workload import Queries
 from discreet.workloads.strategies.strategy import OfCells
-from discreet.workloads.strategies.workload_budget import Price
+from discreet.workloads.strategies.workload_budget import WorkloadBudget
 
 MOST_CELLS_OPTIMISED = 1024
 _SCALE = 1 << 18
-"""The length of the longest column of the matrix that is measured, about."""
+"""Approximate length of the longest column of the matrix that is measured."""
 _GAP = 1.001
-"""How many times the lower bound the squared error may be when the search ends."""
+"""The search ends when the squared error is at most this multiple of the lower bound."""
 _ROUNDS = 40
 _RIDGE = 1e-9
-"""What every cell is asked for beside the workload, in parts of the average cell: so that each can be estimated."""
+"""Added to the diagonal of the Gram matrix, relative to its mean, so that every cell can be estimated."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows(Combination):
-    """Whatever a whole-number matrix makes of the counts."""
+    """The product of an integer matrix with the counts."""
 
     matrix: Integers
 
@@ -67,7 +70,7 @@ class Rows(Combination):
         return self.matrix @ counts
 
     def reach(self, neighbours: Neighbours) -> Reach:
-        """The largest norms of a column or, where rows are replaced, of the difference of two."""
+        """The largest norm of a column or, if rows are replaced, of the difference of two columns."""
         squares = int(self._products.diagonal().max())
         total = int(np.abs(self.matrix).sum(axis=0).max())
         if neighbours is Neighbours.REPLACE_ONE:
@@ -78,14 +81,14 @@ class Rows(Combination):
 
     @cached_property
     def _products(self) -> Integers:
-        """Of every two columns: sums of whole numbers that doubles hold exactly."""
+        """Inner products of all pairs of columns: sums of integers that doubles hold exactly."""
         numbers = self.matrix.astype(np.float64)
         return (numbers.T @ numbers).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Optimal(OfCells):
-    """A square whole-number matrix, measured with one noise."""
+    """A square integer matrix that is measured with one noise."""
 
     combinations: tuple[Rows]
     name: str = "optimal"
@@ -94,7 +97,7 @@ class Optimal(OfCells):
     def _inverse(self) -> Floats:
         return np.linalg.inv(self.combinations[0].matrix.astype(np.float64))
 
-    def shares(self, queries: Queries, price: Price) -> Floats:  # noqa: ARG002  there is one
+    def shares(self, queries: Queries, budget: WorkloadBudget) -> Floats:  # noqa: ARG002  the only combination gets all
         return np.ones(1)
 
     def total_error(self, queries: Queries, precisions: Floats) -> float:
@@ -104,15 +107,15 @@ class Optimal(OfCells):
         return np.sum((rows @ self._inverse) ** 2, axis=1) / precisions[0]
 
     def solve(self, noisy: Sequence[NDArray[Any] | None], precisions: Floats) -> Floats:  # noqa: ARG002
-        assert noisy[0] is not None  # noqa: S101  it is all there is
+        assert noisy[0] is not None  # noqa: S101  the only combination is always measured
         return self._inverse @ noisy[0].astype(np.float64)
 
 
 def optimal(queries: Queries) -> Optimal:
-    """The strategy with the least error under rho, but for a part in a thousand and the rounding to whole numbers.
+    """Return the strategy with the least error under rho, up to 0.1 % and rounding to integers.
 
     Args:
-        queries: Over at most 1,024 cells.
+        queries: Workload over at most 1,024 cells.
     """
     factor = best_factor(queries.gram)
     longest = np.sqrt(np.sum(factor**2, axis=0).max())
@@ -120,26 +123,26 @@ def optimal(queries: Queries) -> Optimal:
 
 
 def singular_value_bound(gram: Floats) -> float:
-    """What no strategy comes below: the total squared error under noise of variance 1 for columns of length 1.
+    """Return a lower bound on the total squared error of any strategy, for columns of length 1 and noise of variance 1.
 
     Args:
-        gram: Of the workload.
+        gram: Gram matrix of the workload.
     """
     return float(np.sum(np.sqrt(np.maximum(np.linalg.eigvalsh(gram), 0))) ** 2 / len(gram))
 
 
 def best_factor(gram: Floats) -> Floats:
-    """A with AᵀA = M, by making the diagonal of M even.
+    """Return A with AᵀA = M, by making all diagonal entries of M equal.
 
     Args:
-        gram: Of the workload.
+        gram: Gram matrix of the workload.
     """
     size = len(gram)
-    asked = gram + np.eye(size) * (_RIDGE * np.trace(gram) / size)
+    needs = gram + np.eye(size) * (_RIDGE * np.trace(gram) / size)
     scale = np.ones(size)
     best, factor = np.inf, np.eye(size)
     for _ in range(_ROUNDS):
-        values, vectors = np.linalg.eigh(asked * np.sqrt(np.outer(scale, scale)))
+        values, vectors = np.linalg.eigh(needs * np.sqrt(np.outer(scale, scale)))
         roots = np.sqrt(np.maximum(values, values[-1] * 1e-15))
         diagonal = vectors**2 @ roots / scale  # of M
         error, bound = roots.sum() * diagonal.max(), roots.sum() ** 2 / scale.sum()

@@ -1,4 +1,4 @@
-"""What every strategy can do: say which numbers it measures, how wrong its answers will be, and put noisy numbers together again."""
+"""The interface of a strategy: what it measures, its expected errors, and its estimates."""
 
 from __future__ import annotations
 
@@ -12,85 +12,60 @@ from numpy.typing import NDArray
 from discreet.mechanisms.additive.combinations import Combination
 from discreet.workloads.queries.families import Floats
 from discreet.workloads.queries.workload import Queries
-from discreet.workloads.strategies.workload_budget import Price
+from discreet.workloads.strategies.workload_budget import WorkloadBudget
 
 
 class Strategy(ABC):
     """Combinations of counts from which all queries can be estimated by least squares.
 
-    A `precision` is one over the variance of a combination's noise, 0 where it is not measured.
+    A precision is one over the variance of a combination's noise; it is 0 if the combination is not measured.
     """
 
     name: str
     combinations: tuple[Combination, ...]
 
     @abstractmethod
-    def shares(self, queries: Queries, price: Price) -> Floats:
-        """How a price is best divided among the combinations: least total squared error.
-
-        Args:
-            queries: What is asked.
-            price: What may be spent.
-        """
+    def shares(self, queries: Queries, budget: WorkloadBudget) -> Floats:
+        """Return the division of a budget among the combinations with the least total squared error."""
 
     @abstractmethod
     def total_error(self, queries: Queries, precisions: Floats) -> float:
-        """The expected squared errors of all queries, each as often as it counts, added up.
-
-        Args:
-            queries: What is asked.
-            precisions: Of the combinations.
-        """
+        """Return the weighted sum of the expected squared errors of all queries."""
 
     @abstractmethod
     def variances(self, queries: Queries, precisions: Floats) -> Iterator[Floats]:
-        """The expected squared error of each query, term by term.
-
-        Args:
-            queries: What is asked.
-            precisions: Of the combinations.
-        """
+        """Return the expected squared error of each query, by term."""
 
     @abstractmethod
     def answers(self, queries: Queries, noisy: Sequence[NDArray[Any] | None], precisions: Floats) -> list[Floats]:
-        """Estimates for each query, term by term: by least squares, so that they agree.
+        """Return consistent least-squares estimates for each query, by term.
 
         Args:
-            queries: What is asked.
-            noisy: What was measured of each combination; None for what was not.
-            precisions: Of the combinations.
+            queries: The workload.
+            noisy: The measurement of each combination; None if it was not measured.
+            precisions: Precision of each combination.
         """
 
-    def precisions(self, price: Price, shares: Floats) -> Floats:
-        """One over the variance of every combination's noise.
-
-        Args:
-            price: What is spent.
-            shares: How it is divided.
-        """
-        units = np.array([price.unit(combination) for combination in self.combinations])
-        return units * (shares if price.gaussian else shares**2)
+    def precisions(self, budget: WorkloadBudget, shares: Floats) -> Floats:
+        """Return the precision of every combination for a division of a budget."""
+        units = np.array([budget.unit(combination) for combination in self.combinations])
+        return units * (shares if budget.gaussian else shares**2)
 
 
 class OfCells(Strategy):
-    """A strategy that estimates every cell, and answers from that."""
+    """A strategy that estimates every cell, and computes answers from the cells."""
 
     @abstractmethod
     def variances_of(self, rows: Floats, precisions: Floats) -> Floats:
-        """The expected squared error of queries that are written out.
-
-        Args:
-            rows: A row a query, a column a cell.
-            precisions: Of the combinations.
-        """
+        """Return the expected squared error of the queries of a matrix: a row per query, a column per cell."""
 
     @abstractmethod
     def solve(self, noisy: Sequence[NDArray[Any] | None], precisions: Floats) -> Floats:
-        """Estimates of all cells, by least squares.
+        """Return least-squares estimates of all cells.
 
         Args:
-            noisy: What was measured of each combination; None for what was not.
-            precisions: Of the combinations.
+            noisy: The measurement of each combination; None if it was not measured.
+            precisions: Precision of each combination.
         """
 
     def variances(self, queries: Queries, precisions: Floats) -> Iterator[Floats]:

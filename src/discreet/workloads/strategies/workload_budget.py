@@ -1,4 +1,4 @@
-"""What may be spent on a workload, and the noise that it buys for each combination that is measured."""
+"""The budget of a workload, and the noise of each measurement for a division of it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from discreet.mechanisms.additive.combinations import Combination, Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """What may be spent, and for whom it counts: `rho` buys Gaussian noise, `epsilon` Laplace noise.
+class WorkloadBudget:
+    """The budget of a workload: `rho` for Gaussian noise, or `epsilon` for Laplace noise.
 
     Args:
-        rho: The zCDP that may be spent.
-        epsilon: The pure epsilon, instead.
-        rows_per_person: How many rows of a person can count, at most.
-        neighbours: What a person changes: rows that come or go, or rows that are replaced.
+        rho: Budget as zCDP.
+        epsilon: Budget as pure epsilon, instead.
+        rows_per_person: Largest number of rows of one person.
+        neighbours: Whether neighbours differ by adding and removing rows, or by replacing them.
     """
 
     rho: Number | None = None
@@ -35,7 +35,7 @@ class Price:
 
     def __post_init__(self) -> None:
         if (self.rho is None) == (self.epsilon is None):
-            raise BadEpsilon("A workload has one price.", next_step="Give either rho or epsilon.")
+            raise BadEpsilon("The budget of a workload is either rho or epsilon.", next_step="Give one of them.")
         read_epsilon(
             self.rho if self.epsilon is None else self.epsilon, name="rho" if self.epsilon is None else "epsilon"
         )
@@ -49,24 +49,24 @@ class Price:
 
     @property
     def amount(self) -> Fraction:
-        """In rho or epsilon."""
+        """The amount, in rho or epsilon."""
         if self.epsilon is None:
             return read_epsilon(self.rho, name="rho")
         return read_epsilon(self.epsilon)
 
     def unit(self, combination: Combination) -> float:
-        """One over the variance of the noise of a combination that gets the whole price."""
+        """The precision of a combination that gets the whole budget."""
         reach, amount = combination.reach(self.neighbours), float(self.amount)
         if self.gaussian:
             return 2 * amount / (self.rows_per_person**2 * float(reach.squares))
         return amount**2 / (2 * self.rows_per_person**2 * reach.total**2)
 
     def measurements(self, combinations: Sequence[Combination], shares: NDArray[Any]) -> tuple[Measurement | None, ...]:
-        """Combinations with the noise that a division of the price buys: together never more than it.
+        """Return the combinations with their noise. Parts are rounded down, so that they cost at most the budget.
 
         Args:
             combinations: What is measured.
-            shares: How the price is divided, rounded down; what has none is not measured.
+            shares: How the budget is divided. A combination with share 0 is not measured.
         """
         parts = [Fraction(share) for share in shares.tolist()]
         each = self.amount * UNIT / sum(parts)
@@ -77,7 +77,9 @@ class Price:
     def _measurement(self, combination: Combination, part: Fraction) -> Measurement:
         reach, rows, size = combination.reach(self.neighbours), self.rows_per_person, combination.size
         if self.gaussian:
-            far = root_above(rows**2 * reach.squares)
-            return Measurement(combination=combination, noise=Gaussian.for_rho(sensitivity=far, rho=part, size=size))
+            distance = root_above(rows**2 * reach.squares)
+            return Measurement(
+                combination=combination, noise=Gaussian.for_rho(sensitivity=distance, rho=part, size=size)
+            )
         laplace = Laplace(sensitivity=rows * reach.total, epsilon=part, size=size)
         return Measurement(combination=combination, noise=laplace)
