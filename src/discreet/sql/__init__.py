@@ -1,4 +1,4 @@
-"""Text to meaning: a query's SQL becomes algebra, or is refused by name. The only room that knows the parser."""
+"""SQL text to algebra: a query is translated, or refused with a reason. Only this package uses the SQL parser."""
 
 from discreet.sql.builder import Table
 

@@ -1,4 +1,4 @@
-"""A query built step by step, for people who do not write SQL. It becomes SQL text and takes the same way."""
+"""A query builder for people who do not write SQL. It produces SQL text, which is read like any other query."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 
 def quote(name: str) -> str:
-    """A name as a query writes it, whatever is in it."""
+    """Return a name in double quotes, with quotes in it escaped."""
     return '"' + name.replace('"', '""') + '"'
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table and what is asked of it; every step gives a new one.
+    """A query on one table. Every method returns a new query.
 
     >>> print(Table("visits").where("cost > 100").group_by("ward").count("visits").mean("cost"))
     SELECT ward, COUNT(*) AS "visits", AVG(cost) AS "mean_cost" FROM visits WHERE (cost > 100) GROUP BY ward
@@ -31,95 +31,95 @@ class Table:
         """Join a public table, or a protected one on the person.
 
         Args:
-            other: The other table.
-            on: A condition.
-            how: "inner", "left" and so on.
+            other: Name of the table to join.
+            on: Join condition in SQL.
+            how: Kind of join, such as "inner" or "left".
         """
         return replace(self, joins=(*self.joins, f"{how.upper()} JOIN {other} ON {on}"))
 
     def where(self, condition: str) -> Table:
-        """Keep rows that fulfil a condition.
+        """Keep only rows that fulfil a condition.
 
         Args:
-            condition: In SQL.
+            condition: A condition in SQL.
         """
         return replace(self, conditions=(*self.conditions, condition))
 
     def group_by(self, *keys: str) -> Table:
-        """One row of the answer for each combination.
+        """Return one row of the answer for each combination of keys.
 
         Args:
-            *keys: Columns or expressions.
+            *keys: Column names or SQL expressions.
         """
         return replace(self, keys=(*self.keys, *keys))
 
     def count(self, name: str = "count") -> Table:
-        """How many rows.
+        """Count rows.
 
         Args:
-            name: Of the column in the answer.
+            name: Name of the output column.
         """
         return self.aggregate("COUNT(*)", name)
 
     def people(self, person: str, name: str = "people") -> Table:
-        """How many people; `person` is the column that names them.
+        """Count people.
 
         Args:
-            person: The column that names them.
-            name: Of the column in the answer.
+            person: The column with the person's id.
+            name: Name of the output column.
         """
         return self.aggregate(f"COUNT(DISTINCT {person})", name)
 
     def sum(self, column: str, name: str | None = None) -> Table:
-        """The sum of a bounded column.
+        """Sum a bounded column.
 
         Args:
-            column: A number.
-            name: Of the column in the answer.
+            column: Name of a numeric column.
+            name: Name of the output column.
         """
         return self.aggregate(f"SUM({column})", name or f"sum_{column}")
 
     def mean(self, column: str, name: str | None = None) -> Table:
-        """The mean of a bounded column.
+        """Average a bounded column.
 
         Args:
-            column: A number.
-            name: Of the column in the answer.
+            column: Name of a numeric column.
+            name: Name of the output column.
         """
         return self.aggregate(f"AVG({column})", name or f"mean_{column}")
 
     def median(self, column: str, name: str | None = None) -> Table:
-        """The median of a bounded column.
+        """Compute the median of a bounded column.
 
         Args:
-            column: A number.
-            name: Of the column in the answer.
+            column: Name of a numeric column.
+            name: Name of the output column.
         """
         return self.aggregate(f"MEDIAN({column})", name or f"median_{column}")
 
     def aggregate(self, expression: str, name: str) -> Table:
-        """Anything else that SQL can say.
+        """Add any aggregate.
 
         Args:
-            expression: In SQL.
-            name: Of the column in the answer.
+            expression: An aggregate expression in SQL.
+            name: Name of the output column.
         """
         return replace(self, outputs=(*self.outputs, f"{expression} AS {quote(name)}"))
 
     def having(self, condition: str) -> Table:
-        """Keep rows of the answer, by their noisy values.
+        """Keep only rows of the answer whose noisy values fulfil a condition.
 
         Args:
-            condition: In SQL, about noisy values.
+            condition: A condition in SQL on output columns or aggregates.
         """
         return replace(self, condition_after=condition)
 
     def order_by(self, order: str, *, limit: int | None = None) -> Table:
-        """Sort the answer, by its noisy values, and keep the first rows.
+        """Sort the answer by its noisy values, and keep the first rows.
 
         Args:
-            order: In SQL.
-            limit: How many rows at most.
+            order: ORDER BY keys in SQL.
+            limit: Maximum number of rows.
         """
         return replace(self, order=order, most=limit)
 

@@ -1,1 +1,1 @@
-"""SQL expressions as expressions of the algebra."""
+"""Translate SQL expressions to expressions of the algebra."""

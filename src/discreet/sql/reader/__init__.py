@@ -1,1 +1,1 @@
-"""The text of a query, its scopes, and the algebra that it becomes."""
+"""Read the text of a query: parse it, resolve names in scopes, and translate it to the algebra."""

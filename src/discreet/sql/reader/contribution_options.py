@@ -1,4 +1,4 @@
-"""What of one person counts at the release, by catalog and OPTIONS: a query may only tighten it."""
+"""Contribution bounds of a query, from the catalog and OPTIONS. A query can only tighten the catalog's bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.sql.reader.query_text import Options
 
 
 def contribution_bounds_of(rows: Relation, options: Options, catalog: Catalog, *, has_keys: bool) -> ContributionBounds:
-    """The limits of a query. They follow from text and catalog, never from the data."""
+    """Return the contribution bounds of a query. They depend on its text and the catalog, never on the data."""
     groups, per_group = options.max_groups_contributed, options.max_rows_per_group
     if (groups is not None or per_group is not None) and not has_keys:
         raise NotAllowed(
@@ -38,7 +38,7 @@ def contribution_bounds_of(rows: Relation, options: Options, catalog: Catalog, *
 
 
 def with_row_bound(rows: Relation, limits: ContributionBounds) -> Relation:
-    """A plain table of the snapshot, tightened by its stored rank before WHERE: a filter instead of a window."""
+    """Bound a plain table by its stored rank before WHERE: this is a filter, which is faster than a window."""
     match rows:
         case Scan(most=int() as most) if rows.table.is_bounded_once and limits.groups is None:
             return replace(rows, most=min(most, limits.rows))
@@ -48,7 +48,7 @@ def with_row_bound(rows: Relation, limits: ContributionBounds) -> Relation:
 
 
 def _tables(rows: Relation) -> list[Table]:
-    """The protected tables whose rows these are; what a mark looks at adds none."""
+    """Return the protected tables whose rows these are, without those that a mark only searches."""
     match rows:
         case Scan():
             return [] if rows.table.is_public else [rows.table]

@@ -1,4 +1,4 @@
-"""Where in its text a query is refused, and which name a misspelt one may have meant."""
+"""Locate refusals in the query text, and suggest names for misspelled ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_NAMES = 3
 
 @contextmanager
 def refusal_at(node: exp.Expr) -> Iterator[None]:
-    """Say of a refusal inside that it is about this node, unless it is known to be about a smaller one."""
+    """Locate a refusal at this node, unless a smaller node is known."""
     try:
         yield
     except QueryRefused as refusal:
@@ -27,7 +27,7 @@ def refusal_at(node: exp.Expr) -> Iterator[None]:
 
 @contextmanager
 def locate_refusals(sql: str) -> Iterator[None]:
-    """Say of a refusal inside on which line and in which column of the text it is."""
+    """Add line and column of the query text to a refusal."""
     try:
         yield
     except QueryRefused as refusal:
@@ -37,13 +37,13 @@ def locate_refusals(sql: str) -> Iterator[None]:
 
 
 def _span(node: exp.Expr) -> tuple[int, int] | None:
-    """From the first to the last part of a node whose place the parser kept."""
+    """Return the range from the first to the last part of a node whose position the parser recorded."""
     kept = [part.meta for part in node.walk() if "start" in part.meta]
     return (min(meta["start"] for meta in kept), max(meta["end"] for meta in kept) + 1) if kept else None
 
 
 def span_of_error(error: Exception, sql: str) -> tuple[int, int] | None:
-    """Where the parser stopped, as far as it says so."""
+    """Return where the parser stopped, if it reports it."""
     if not isinstance(error, ParseError) or not error.errors:
         return None
     found = error.errors[0]
@@ -57,7 +57,7 @@ def span_of_error(error: Exception, sql: str) -> tuple[int, int] | None:
 
 
 def clear_spans(query: exp.Expr) -> None:
-    """Of a text that was changed before it was parsed: no place is better than a wrong one."""
+    """Remove positions, for a text that was changed before parsing: no position is better than a wrong one."""
     for node in query.walk():
         node.meta.clear()
 
@@ -68,15 +68,15 @@ def clause_name(clause: str) -> str:
 
 
 def unknown_name(problem: str, name: str, known: Iterable[str], *, next_step: str) -> UnknownName:
-    """The refusal of a name that is none, with those that look like it; names of the catalog are public."""
-    spelt = {other.lower(): other for other in known}
-    near = [spelt[other] for other in difflib.get_close_matches(name.lower(), spelt, n=_MOST_NAMES)]
-    resolved = f"Did you mean {' or '.join(near)}?" if near else next_step
-    return UnknownName(problem, next_step=resolved, instead=near)
+    """Return the refusal of an unknown name, with similar names of the catalog, which are public."""
+    by_lower = {other.lower(): other for other in known}
+    similar = [by_lower[other] for other in difflib.get_close_matches(name.lower(), by_lower, n=_MOST_NAMES)]
+    step = f"Did you mean {' or '.join(similar)}?" if similar else next_step
+    return UnknownName(problem, next_step=step, instead=similar)
 
 
 def unknown_table(name: str, known: Iterable[str], catalog: Catalog) -> QueryRefused:
-    """The refusal of a name that is no table: of the edges of a network, the verb that answers about them."""
+    """Return the refusal of an unknown table. For the edges of a network, it names the request to use instead."""
     graph = next((graph for graph in catalog.graphs.values() if graph.edges.name.lower() == name.lower()), None)
     if graph is None:
         return unknown_name(f"The catalog has no table {name}.", name, known, next_step="Use a table of the catalog.")

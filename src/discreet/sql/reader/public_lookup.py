@@ -1,4 +1,4 @@
-"""What may be looked up in public tables while a query is read. Engines implement it."""
+"""The interface for reading public tables while a query is read. Engines implement it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from discreet.catalog import Table
 
 
 class PublicLookup(Protocol):
-    """ValueProperties of public relations: looked up before a protected row is read, within the limits of a query."""
+    """Look up properties of public relations, before any protected row is read and within the limits of a query."""
 
     def rows(self, table: Table) -> int:
-        """How many rows a public table has."""
+        """Return the number of rows of a public table."""
 
     def listed(self, table: Table, columns: tuple[str, ...]) -> list[tuple[Value | None, ...]]:
-        """The rows of a public table, sorted, of some of its columns; one more than may be listed, where there are more."""
+        """Return some columns of a public table, sorted. A table that is too long is cut one row after the limit."""
 
     def largest_multiplicity(self, relation: Relation, keys: tuple[int, ...]) -> int:
-        """How many rows share the most frequent combination of these columns; all rows, without columns."""
+        """Return the number of rows with the most frequent combination of these columns; without columns, all rows."""
 
     def distinct_values(self, relation: Relation, expression: Expression, *, outer: bool) -> tuple[Value | None, ...]:
-        """All values of an expression, sorted, NULL last; with `outer` also its value over a row of NULLs."""
+        """Return all values of an expression, sorted, NULL last. With `outer`, add its value for a row of NULLs."""
 
     def ends(self, relation: Relation, expression: Expression) -> tuple[Fraction, Fraction] | None:
-        """The least and the largest value of an expression; None where it has none."""
+        """Return the smallest and the largest value of an expression, or None if it has no values."""

@@ -1,4 +1,4 @@
-"""A query's text to its meaning: what reads rows, what counts across people, what is computed afterwards."""
+"""Read a query: which parts return rows, which aggregate across people, and what is computed after the noise."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from discreet.sql.releases.released_views import RowReader, Source, read_view, s
 MOST_QUERIES = 16
 _DEEPEST = 40
 _MOST_CANDIDATES = 10**6
-"""Values of dates and numbers that are tried while a query is read: about a second's work."""
+"""Maximum number of values of dates and numbers to enumerate while a query is read: about one second of work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text means: the queries that are measured, the table that is made of them, OPTIONS, and what to tell the analyst."""
+    """A query that was read: private queries, the view computed from their results, OPTIONS, and notes for the analyst."""
 
     queries: tuple[Query, ...]
     view: View
@@ -43,9 +43,9 @@ class Reading:
 def read_query(
     sql: str, catalog: Catalog, lookup: PublicLookup, *, parameters: Parameters = (), today: date | None = None
 ) -> Reading:
-    """The meaning of a query, or a refusal by name. Reads the catalog and public tables, nothing else.
+    """Read a query, or refuse it. Accesses only the catalog and public tables.
 
-    `parameters` stand for ? and :name; `today` is the day of the data version, which CURRENT_DATE means.
+    `parameters` are the values of ? and :name; `today` is the value of CURRENT_DATE, the day of the data version.
     """
     with locate_refusals(sql):
         return _read(sql, catalog, lookup, parameters=parameters, today=today)
@@ -54,7 +54,7 @@ def read_query(
 def read_rows_query(
     sql: str, catalog: Catalog, lookup: PublicLookup, *, parameters: Parameters = (), today: date | None = None
 ) -> tuple[Rows, Options, tuple[str, ...]]:
-    """The rows that a SELECT stays, its OPTIONS and what to tell the analyst; refused where it counts across people."""
+    """Read a SELECT of rows: the rows, OPTIONS, and notes for the analyst. Aggregates across people are refused."""
     with locate_refusals(sql):
         text = read_text(sql, parameters)
         context = context_of(catalog, lookup, today=today)
@@ -79,7 +79,7 @@ def _read(sql: str, catalog: Catalog, lookup: PublicLookup, *, parameters: Param
 
 
 def _meaning(text: Text, context: Context, *, whole: bool) -> Rows | Released:
-    """What a text means: as the `whole` query, which counts where it groups, or as rows that something else is made of."""
+    """Translate a text: as a `whole` query, which aggregates across people if it groups, or as a source of rows."""
     reader = _Reader(context, text.options)
     context.read = reader.read
     try:
@@ -90,15 +90,17 @@ def _meaning(text: Text, context: Context, *, whole: bool) -> Rows | Released:
 
 
 class _Reader:
-    """Reads each query of a text once: what it means does not depend on who looks."""
+    """Reads each subquery of a text once, however often it is referred to."""
 
     def __init__(self, context: Context, options: Options) -> None:
         self._context, self._options = context, options
-        self._known: dict[int, tuple[exp.Expr, Rows | Released]] = {}  # with the node, so that its id stays its own
+        self._known: dict[
+            int, tuple[exp.Expr, Rows | Released]
+        ] = {}  # the node is kept alive, so that its id is not reused
         self._depth = 0
 
     def read(self, query: exp.Expr, names: Names, _outer_conditions: Scope | None = None) -> Rows | Released:
-        """A query as rows of people or public rows, or as a released table."""
+        """Read a query as rows (protected or public), or as a released table."""
         if id(query) in self._known:
             return self._known[id(query)][1]
         self._depth += 1
@@ -112,7 +114,7 @@ class _Reader:
         return meaning
 
     def outermost(self, query: exp.Expr, names: Names) -> Rows | Released:
-        """The query that is answered: where it groups, it counts across people, by the person too."""
+        """Read the outermost query. If it groups, it aggregates across people, even if it groups by the person."""
         if isinstance(query, exp.SetOperation):
             for side in (query.left, query.right):
                 self.outermost(side, self._with_names(query, names))
@@ -121,7 +123,7 @@ class _Reader:
             if not self._released_sources(query, known):
                 if is_grouped(query):
                     self._known[id(query)] = query, self._release(query, known)
-                else:  # refused as rows, which must not be hidden by a complaint about the order or limit of these rows
+                else:  # rows are refused later; the refusal must not be about their ORDER BY or LIMIT instead
                     for clause in ("order", "limit", "offset"):
                         query.set(clause, None)
         return self.read(query, names)
@@ -151,7 +153,7 @@ class _Reader:
             return self._release(query, names)
 
     def _with_names(self, query: exp.Expr, names: Names) -> Names:
-        """The names of a WITH, on top of those outside."""
+        """Return the names that WITH defines, in addition to those outside."""
         clause = query.args.get("with_")
         if clause is None:
             return names
@@ -185,7 +187,7 @@ class _Reader:
         return Released(sorted_view(lambda _: joined.view, outputs, keys, limit_of(query)), joined.names, joined.types)
 
     def _released_sources(self, select: exp.Select, names: Names) -> list[tuple[str, Released]]:
-        """The released tables that a SELECT reads, each with its name; none where it reads rows."""
+        """Return the released tables that a SELECT reads, with their names; an empty list if it reads rows."""
         origin = select.args.get("from_")
         nodes = [] if origin is None else [origin.this, *(join.this for join in select.args.get("joins") or ())]
         meanings = [self._source(node, names) for node in nodes]

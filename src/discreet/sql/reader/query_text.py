@@ -1,4 +1,4 @@
-"""The text of a query: one SELECT, its parameters put in, its OPTIONS taken out, its size within limits."""
+"""Parse the text of a query: one SELECT of limited size, with parameters inserted and OPTIONS removed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Query: TypeAlias = exp.Select | exp.SetOperation
 _DIALECT = sqlglot.Dialect.get_or_raise("duckdb")
 _LONGEST = 20_000
 _PADDING = re.compile(r"--|/\*|\s{100}")
-"""Where a comment may begin, or a gap that is wider than anybody indents."""
+"""A possible comment, or a gap that is wider than any usual indentation."""
 _NUMBER = re.compile(r"(\d{1,30}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?")
 _WHOLE = {"max_groups_contributed", "max_rows_contributed", "max_rows_per_group"}
 _KNOWN = ("epsilon", "delta", "privacy_unit_column", "mechanism", *sorted(_WHOLE))
@@ -35,7 +35,7 @@ _KNOWN = ("epsilon", "delta", "privacy_unit_column", "mechanism", *sorted(_WHOLE
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What OPTIONS of a query says; it may only tighten what the catalog allows."""
+    """The OPTIONS of a query. They can only tighten what the catalog allows."""
 
     epsilon: Fraction | None = None
     delta: Fraction | None = None
@@ -48,14 +48,14 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A query that was read."""
+    """A parsed query and its OPTIONS."""
 
     query: Query
     options: Options
 
 
 def read_text(sql: str, parameters: Parameters = ()) -> Text:
-    """One SELECT, or a refusal."""
+    """Parse one SELECT, or refuse the text."""
     if len(sql) > _LONGEST:
         raise TooLarge("The query is too long.", next_step=f"Keep it below {_LONGEST:,} characters.")
     try:
@@ -83,13 +83,13 @@ def read_text(sql: str, parameters: Parameters = ()) -> Text:
 
 
 def wording(sql: str) -> str:
-    """A query as it is written down for people: without comments and without wide gaps, neither of which asks anything."""
+    """Return the text of a query without comments and wide gaps, for display and for the ledger."""
     if _PADDING.search(sql) is None:
         return sql
     try:
         tokens = _DIALECT.tokenize(sql)
     except sqlglot.errors.SqlglotError:
-        return sql  # which nobody will answer
+        return sql  # it will be refused anyway
     words = [sql[tokens[0].start : tokens[0].end + 1]] if tokens else []
     for token, following in itertools.pairwise(tokens):
         gap = sql[token.end + 1 : following.start]
@@ -99,7 +99,7 @@ def wording(sql: str) -> str:
 
 
 def written(name: str) -> str:
-    """A name as a person would write it: in quotes only where it means something else without."""
+    """Return a name as SQL, in quotes only if they are necessary."""
     try:
         tokens = _DIALECT.tokenize(name)
     except sqlglot.errors.SqlglotError:
@@ -109,7 +109,7 @@ def written(name: str) -> str:
 
 
 def _check_names(tokens: list[Token]) -> None:
-    """A name in quotes is a column or a table, never a function: the parser would read "or"(a, b) as an OR."""
+    """Refuse quoted function names: the parser would read "or"(a, b) as an OR."""
     for token, following in itertools.pairwise(tokens):
         if token.token_type is TokenType.IDENTIFIER and following.token_type is TokenType.L_PAREN:
             raise NotAllowed(
@@ -118,7 +118,7 @@ def _check_names(tokens: list[Token]) -> None:
 
 
 def _without_options(sql: str) -> tuple[str, Options]:
-    """SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (name = value, …), as GoogleSQL has it."""
+    """Take SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (name = value, …), the GoogleSQL syntax, out of a text."""
     if "DIFFERENTIAL_PRIVACY" not in sql.upper():
         return sql, Options()
     tokens = _DIALECT.tokenize(sql)
@@ -141,7 +141,9 @@ def _without_options(sql: str) -> tuple[str, Options]:
     if last + 1 < len(tokens) and tokens[last + 1].text.upper() == "OPTIONS":
         last, found = _options(tokens, last + 2)
     start, end = tokens[first].start, tokens[last].end + 1
-    blank = "".join("\n" if character == "\n" else " " for character in sql[start:end])  # all else stays in its place
+    blank = "".join(
+        "\n" if character == "\n" else " " for character in sql[start:end]
+    )  # all other positions stay the same
     return sql[:start] + blank + sql[end:], found
 
 
@@ -184,9 +186,9 @@ def _option(name: str, text: str) -> Any:
 
 
 def _numbered(sql: str) -> str:
-    """Each ? becomes $_1, $_2, … in the order of the text, which a tree would not keep.
+    """Replace each ? by $_1, $_2, … in the order of the text, because the parsed tree does not keep this order.
 
-    A :name that follows SELECT becomes $name, which means the same: the parser would miss a name before the colon.
+    A :name directly after SELECT becomes $name, which means the same: the parser expects a name before a colon.
     """
     if "?" not in sql and ":" not in sql:
         return sql
@@ -202,7 +204,7 @@ def _numbered(sql: str) -> str:
 
 
 def _with_parameters(query: Query, parameters: Parameters) -> Query:
-    """Values for ? and :name, as literals: they are part of the query and of its canonical form."""
+    """Insert values for ? and :name as literals. They become part of the query and of its canonical form."""
     given = (
         dict(parameters)
         if isinstance(parameters, Mapping)

@@ -1,4 +1,4 @@
-"""What the reader passes along: rows of people or public rows, what was released, and the names that WITH gives them."""
+"""Data types of the reader: rows, released tables, the names of WITH, and the context of an expression."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """A relation and what the query calls its columns.
+    """A relation with column names.
 
-    `table` is the table of the catalog that the rows are, whole or filtered. `people` are the positions that hold the owner in every row,
-    also where the properties of the column cannot say so: the COALESCE of both sides of a full join.
+    `table` is the table of the catalog that the rows come from, if they are all or some of its rows, unchanged.
+    `people` are the positions of columns that equal the person's id in every row. This includes columns whose
+    properties cannot express it, such as the COALESCE of both sides of a full join.
     """
 
     relation: Relation
@@ -37,7 +38,10 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """What was released, sampled once: every reference reads the same view. `types` are of its columns, None for NULL alone."""
+    """A released table. The noise is sampled once: every reference reads the same values.
+
+    `types` are the column types; None for a column that is always NULL.
+    """
 
     view: released_expressions.View
     names: tuple[str, ...]
@@ -45,7 +49,7 @@ class Released:
 
 
 Names: TypeAlias = Mapping[str, Rows | Released]
-"""What WITH has named, in lower case."""
+"""The names that WITH defines, in lower case."""
 Read: TypeAlias = Callable[[exp.Expr, Names, "Scope | None"], Rows | Released]
 
 
@@ -54,7 +58,7 @@ Special: TypeAlias = Callable[[exp.Expr, "Environment"], Expression | None]
 
 
 class AggregatesAcrossPeople(NotAllowed):
-    """A SELECT that counts or sums across people: it is a release, and no rows."""
+    """Raised for a SELECT that aggregates across people where rows are needed."""
 
 
 def _not_set(_query: exp.Expr, _names: Names, _scope: Scope | None) -> Rows | Released:
@@ -68,9 +72,9 @@ def _nothing_special(_node: exp.Expr, _here: Environment) -> Expression | None:
 
 @dataclass
 class Context:
-    """What reading a query needs and gathers. `today` is the day of the data version; `read` reads any subquery.
+    """The state of reading one query. `today` is the day of the data version; `read` reads any subquery.
 
-    Made by `rows.context_of`, which knows what is `special` in an expression.
+    Created by `row_selects.context_of`, which sets `special`.
     """
 
     catalog: Catalog
@@ -82,18 +86,18 @@ class Context:
     special: Special = _nothing_special
 
     def table(self, name: str) -> Table | None:
-        """The table of the catalog that SQL calls so, in any case."""
+        """Return the table of the catalog with this name, ignoring case."""
         return next((table for table in self.catalog.tables.values() if table.name.lower() == name.lower()), None)
 
     def note(self, sentence: str) -> None:
-        """Something the answer should say, once."""
+        """Add a note to the answer, once."""
         if sentence not in self.notes:
             self.notes.append(sentence)
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Where an expression stands: its scope, the query, the names of WITH, and how its parts are read."""
+    """The environment of an expression: its scope, the query's context, the names of WITH, and how to read its parts."""
 
     scope: Scope
     context: Context
@@ -101,12 +105,12 @@ class Environment:
     reading: Callable[[exp.Expr, Environment], Expression]
 
     def read(self, node: exp.Expr) -> Expression:
-        """What a part of the expression means."""
+        """Translate a part of the expression."""
         return self.reading(node, self)
 
 
 def across_people_refusal() -> AggregatesAcrossPeople:
-    """The refusal of a part that counts across people where rows are needed."""
+    """Return the refusal of a part that aggregates across people where rows are needed."""
     return AggregatesAcrossPeople(
         "This part aggregates across people, so it must be the outermost SELECT.",
         next_step="Add the person's id column to GROUP BY, or run this part as a query of its own.",

@@ -1,6 +1,6 @@
-"""What a name means within one SELECT: its sources side by side, and the columns that were added while it was read.
+"""Name resolution within one SELECT: its sources, and the columns that are added while it is read.
 
-The relation of a scope only grows: marks, windows and scalars are appended, so that a position stays what it is.
+The relation of a scope only grows at its end (by marks, windows and scalar subqueries), so positions stay valid.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from discreet.sql.reader.reader_model import Environment, Rows
 
 OUTER = 10**6
-"""Columns of the SELECT around this one are read as positions from here on, and one level further for each level further out."""
+"""Columns of the enclosing SELECT have positions from here on; each further level adds this offset again."""
 MOST_COVERS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A relation behind FROM: what the query calls it, the names of its columns, the position of the first, and its place in FROM."""
+    """A relation in FROM: its name in the query, its column names, its first position, and its number in FROM."""
 
     called: str
     names: tuple[str, ...]
@@ -35,16 +35,17 @@ class Source:
     nth: int = 0
 
     def positions(self, name: str) -> list[int]:
-        """Where a name stands; SQL does not mind the case."""
+        """Return the positions of columns with this name, ignoring case."""
         return [self.first + at for at, own in enumerate(self.names) if own.lower() == name.lower()]
 
 
 @dataclass(eq=False)
 class Scope:
-    """The sources of one SELECT, within the SELECT around it, if any.
+    """The sources of one SELECT, and the scope of the enclosing SELECT, if any.
 
-    Each set of `covers` holds positions of which, in every row, at least one is the owner and the others are the owner or NULL. `merged` is
-    what a column of USING means without a table's name. `beside` is the other side of a join while a condition of one side is read.
+    In every row, at least one position of each set in `covers` is the person's id, and the others are that id or NULL.
+    `merged` maps a column of USING, used without a table name, to its positions. `beside` is the other side of a join
+    while a condition of one side is read.
     """
 
     relation: Relation
@@ -53,19 +54,19 @@ class Scope:
     merged: dict[str, tuple[int, ...]] = field(default_factory=dict)
     covers: list[frozenset[int]] = field(default_factory=list)
     aliases: dict[str, exp.Expr] = field(default_factory=dict)
-    """What SELECT names, for the clauses that may use it."""
+    """Aliases of the SELECT list, for the clauses that may use them."""
     windows: dict[str, exp.Expr] = field(default_factory=dict)
-    """What WINDOW names."""
+    """Named windows of the WINDOW clause."""
     pending: list[exp.Expr] = field(default_factory=list)
-    """Conditions of inner joins that read the SELECT around this one, and are read with WHERE."""
+    """Conditions of inner joins that use the enclosing SELECT. They are read together with WHERE."""
     consumed: set[int] = field(default_factory=set)
-    """Equalities of WHERE that are keys of an inner join."""
+    """Ids of the equalities in WHERE that became keys of an inner join."""
     beside: Scope | None = None
     takes_windows: bool = False
 
     @classmethod
     def of(cls, rows: Rows, source: Source, parent: Scope | None = None) -> Scope:
-        """One source alone."""
+        """Return a scope with a single source."""
         relation = rows.relation
         sure = {
             at
@@ -86,7 +87,7 @@ class Scope:
     # Names
 
     def resolve(self, column: exp.Column) -> Expression:
-        """What a column's name means here, or in the SELECT around: there, at positions from OUTER on."""
+        """Resolve a column here, or in an enclosing SELECT (at positions from OUTER on)."""
         if column.args.get("db") or column.args.get("catalog"):
             raise NotAllowed("A column name has at most two parts: table and column.", next_step="Write table.column.")
         own = self.locate(column)
@@ -113,7 +114,7 @@ class Scope:
         return unknown_name(problem, name, known, next_step="Use a column of the tables in FROM.")
 
     def locate(self, column: exp.Column) -> Expression | None:
-        """What a name means among the sources of this SELECT; None if nothing."""
+        """Resolve a column among the sources of this SELECT, or return None."""
         name, places = column.name.lower(), self.matching_positions(column)
         beside = self.beside is not None and not column.table and bool(self.beside.matching_positions(column))
         shared = not column.table and name in self.merged
@@ -124,13 +125,13 @@ class Scope:
         return self.relation.field(places[0]) if places else None
 
     def matching_positions(self, column: exp.Column) -> list[int]:
-        """The positions that a name could mean among the sources of this SELECT."""
+        """Return the positions that a column name matches among the sources of this SELECT."""
         table = column.table.lower()
         sources = [source for source in self.sources if not table or source.called.lower() == table]
         return [at for source in sources for at in source.positions(column.name)]
 
     def columns(self, called: str = "") -> list[tuple[str, Expression]]:
-        """Every column that the query can see, in order, one of USING once; or those of one source."""
+        """Return all visible columns in order, with columns of USING once; or the columns of one source."""
         listed: list[tuple[str, Expression]] = []
         seen: set[str] = set()
         for source in sorted(self.sources, key=lambda source: source.nth):
@@ -149,7 +150,7 @@ class Scope:
         return parts[0] if len(parts) == 1 else call("coalesce", *parts)
 
     def is_person(self, expression: Expression) -> bool:
-        """Whether an expression is, in every row, the person whom the row belongs to."""
+        """Whether an expression equals the person's id in every row."""
         if not expression.properties.person:
             return False
         if not expression.properties.nullable:
@@ -165,11 +166,11 @@ class Scope:
     # Expressions
 
     def replacement(self, _node: exp.Expr, _here: Environment) -> Expression | None:
-        """What an aggregate or a key stands for, in a SELECT that groups; nothing here."""
+        """Return the column that replaces an aggregate or key in a grouped SELECT; None here."""
         return None
 
     def rebase(self, expression: Expression) -> Expression:
-        """The same expression over what the relation has become; refused if it reads the SELECT around this one."""
+        """Return the expression over the current relation. Refused if it uses the enclosing SELECT."""
         if any(part.at >= OUTER for part in fields_of(expression)):
             raise NotAllowed(
                 "This subquery uses a column of the outer query in a place where that is not supported.",
@@ -180,26 +181,26 @@ class Scope:
     # Growing
 
     def keep(self, conditions: Sequence[Expression]) -> None:
-        """Only the rows for which all conditions are true."""
+        """Keep only rows that fulfil all conditions."""
         if conditions:
             self.relation = Filter(self.relation, self.rebase(all_of(conditions)))
 
     def mark(
         self, inner: Scope, keys: Sequence[tuple[Expression, Expression]], on: Expression | None, *, fan_out: int
     ) -> Field:
-        """A column that says whether the relation of another scope has a row that fits."""
+        """Add a column that tells whether the relation of another scope has a matching row."""
         pairs = tuple((self.rebase(ours), inner.rebase(theirs)) for ours, theirs in keys)
         self.relation = Mark(self.relation, inner.relation, pairs, on, fan_out)
         return self.relation.field(self.width - 1)
 
     def append(self, join: Join) -> int:
-        """The columns of a row that each row meets once; the position of the first."""
+        """Append the columns of a row that each row matches at most once. Return the position of the first."""
         first = self.width
         self.relation = join
         return first
 
     def window(self, window: Window) -> Field:
-        """A column for a window, the same one where it was asked for before."""
+        """Return the column of a window function; equal windows share a column."""
         below = self.relation
         if isinstance(below, Windowed):
             width = len(below.rows.columns)
@@ -212,19 +213,19 @@ class Scope:
         return self.relation.field(self.width - 1)
 
     def shift(self, by: int) -> None:
-        """Every source stands further on, because another was put before."""
+        """Shift all positions, because another source was placed before."""
         self.sources = [replace(source, first=source.first + by) for source in self.sources]
         self.merged = {name: tuple(at + by for at in places) for name, places in self.merged.items()}
         self.covers = [frozenset(at + by for at in cover) for cover in self.covers]
 
 
 def all_of(conditions: Sequence[Expression]) -> Expression:
-    """All conditions as one."""
+    """Return the conjunction of the conditions."""
     return conditions[0] if len(conditions) == 1 else call("and", *conditions)
 
 
 def mapped(expression: Expression, places: dict[int, Field]) -> Expression:
-    """The same expression with columns read elsewhere, by position."""
+    """Return the expression with some columns replaced, by position."""
     if isinstance(expression, Field):
         return places.get(expression.at, expression)
     if isinstance(expression, Literal):
@@ -233,5 +234,5 @@ def mapped(expression: Expression, places: dict[int, Field]) -> Expression:
 
 
 def positions(expression: Expression) -> set[int]:
-    """Where the columns that an expression reads stand."""
+    """Return the positions of the columns that an expression reads."""
     return {part.at for part in fields_of(expression)}

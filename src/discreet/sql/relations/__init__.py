@@ -1,1 +1,1 @@
-"""FROM, JOIN, set operations and SELECTs that stay rows."""
+"""FROM, JOIN, set operations, and SELECTs that return rows."""

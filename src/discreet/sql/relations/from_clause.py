@@ -1,4 +1,4 @@
-"""Behind FROM: tables of the catalog, names of WITH and subqueries, joined in an order that lets each meet what it is equated with."""
+"""FROM: tables of the catalog, names of WITH and subqueries, joined in an order in which each has a join condition."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from discreet.sql.reader.scope import Scope, Source
 from discreet.sql.relations.joins import JoinClause, can_join, join
 
 _MOST_NODES = 500
-"""The most relations in one tree."""
+"""Maximum number of relations in one tree."""
 
 
 def open_from(select: exp.Select, names: Names, context: Context, parent: Scope | None = None) -> Scope:
-    """The sources of a SELECT, joined."""
+    """Join the sources of a SELECT."""
     origin = select.args.get("from_")
     if origin is None:
         raise NotAllowed("The query has no FROM.", next_step="Add FROM and a table of the catalog.")
@@ -37,7 +37,7 @@ def open_from(select: exp.Select, names: Names, context: Context, parent: Scope 
         run = next((at for at, (_, clause) in enumerate(others) if not clause.is_bare), len(others))
         _join_all(scope, others[: max(run, 1)])
         others = others[max(run, 1) :]
-    if has_right_or_full_join:  # such a join may bring rows that an equality in WHERE takes away
+    if has_right_or_full_join:  # such a join may add rows that an equality in WHERE must remove again
         scope.consumed.clear()
         if scope.pending:
             raise NotAllowed(
@@ -49,7 +49,7 @@ def open_from(select: exp.Select, names: Names, context: Context, parent: Scope 
 
 
 def _has_right_or_full_join(joins: Sequence[JoinClause]) -> bool:
-    """Whether there is a right or full join. Behind a comma these would mean something else than they look like."""
+    """Whether there is a right or full join. After a comma, it is refused: it would not mean what it seems to mean."""
     at = next((at for at, clause in enumerate(joins) if clause.how in ("RIGHT", "FULL")), None)
     if at is not None and any(clause.is_bare and not clause.node.kind for clause in joins[:at]):
         raise NotAllowed(
@@ -60,7 +60,7 @@ def _has_right_or_full_join(joins: Sequence[JoinClause]) -> bool:
 
 
 def _join_all(scope: Scope, others: list[tuple[Scope, JoinClause]]) -> None:
-    """One join with a condition; or several without, each as soon as WHERE says what it is equated with."""
+    """Join one source with a condition; or several without, each as soon as WHERE has a condition for it."""
     while others:
         ready = [pair for pair in others if can_join(scope, *pair)] if len(others) > 1 else others
         other, clause = (ready or others)[0]
@@ -114,14 +114,14 @@ def _named(name: str, names: Names, context: Context) -> Rows | Released:
 
 
 def apply_where(select: exp.Select, scope: Scope, names: Names, context: Context) -> None:
-    """WHERE, with what inner joins left to it."""
+    """Apply WHERE, and the conditions that inner joins deferred to it."""
     where = select.args.get("where")
     nodes = [*scope.pending, *(conjuncts(where.this) if where is not None else [])]
     scope.keep([predicate(node, scope, context, names) for node in nodes if id(node) not in scope.consumed])
 
 
 def check_size(relation: Relation) -> None:
-    """Refuse a tree that has become too large: names of WITH are put in wherever they stand, and may double each other."""
+    """Refuse a tree that is too large. Names of WITH are expanded at every reference, so sizes can double repeatedly."""
     if _size(relation, {}) > _MOST_NODES:
         raise TooLarge(
             "The query becomes too large when its WITH names are expanded.",
@@ -130,7 +130,7 @@ def check_size(relation: Relation) -> None:
 
 
 def _size(relation: Relation, known: dict[int, int]) -> int:
-    """How many relations a tree has, a part that stands twice counted twice, and looked at once."""
+    """Return the number of relations in a tree. Shared parts count each time but are visited once."""
     if id(relation) not in known:
         known[id(relation)] = 1 + sum(_size(part, known) for part in _parts(relation))
     return known[id(relation)]

@@ -1,6 +1,7 @@
-"""Conditions between two sides: what each says alone, what must be equal, and whether the person is named on both.
+"""Conditions between two sides: conditions on one side, equalities, and whether the person is compared.
 
-The inner side, the right one of a join or a subquery, is read within the other: the outer side's columns are at positions from OUTER on.
+The inner side (the right side of a join, or a subquery) is read within the outer one: columns of the outer side have
+positions from OUTER on.
 """
 
 from __future__ import annotations
@@ -15,23 +16,23 @@ from discreet.errors import NotAllowed
 from discreet.sql.reader.scope import OUTER, Scope, all_of, mapped
 
 Pair = tuple[Expression, Expression]
-"""What must be equal: an expression of the outer side alone, and one of the inner side alone."""
+"""An equality: an expression of the outer side, and one of the inner side."""
 
 
 @dataclass
 class Parts:
-    """A condition taken apart; `rest` and `further` are as they were read."""
+    """The parts of a condition, by the sides that they read. `rest` reads both sides without being an equality."""
 
     inner: list[Expression] = field(default_factory=list)
     outer: list[Expression] = field(default_factory=list)
     keys: list[Pair] = field(default_factory=list)
     rest: list[Expression] = field(default_factory=list)
     further: list[Expression] = field(default_factory=list)
-    """What reads a SELECT that lies further out than the other side."""
+    """Conditions that read a SELECT outside of both sides."""
 
 
 def split(conditions: Sequence[Expression]) -> Parts:
-    """Conditions over both sides, by what they speak of."""
+    """Sort conditions by the sides that they read."""
     parts = Parts()
     for condition in conditions:
         levels = _levels(condition)
@@ -64,7 +65,7 @@ def _pair(condition: Expression) -> Pair | None:
 
 
 def refuse_further(parts: Parts) -> None:
-    """A subquery is read within the SELECT around it, not within one further out."""
+    """Refuse conditions that use more than the directly enclosing SELECT."""
     if parts.further:
         raise NotAllowed(
             "This subquery uses a column from more than one level outside of it.",
@@ -73,7 +74,7 @@ def refuse_further(parts: Parts) -> None:
 
 
 def names_the_person(pairs: Sequence[Pair], outer: Relation, inner: Relation) -> bool:
-    """Whether the person is among what is equated, as a column or by the first step of the path that the catalog declares."""
+    """Whether the equalities compare the person, by its id or by the first step of a path that the catalog declares."""
     return any(
         (ours.properties.person and theirs.properties.person and ours.properties.type is theirs.properties.type)
         or _follows_path(lineage(outer, ours), lineage(inner, theirs))
@@ -82,7 +83,7 @@ def names_the_person(pairs: Sequence[Pair], outer: Relation, inner: Relation) ->
 
 
 def lineage(relation: Relation, expression: Expression) -> tuple[Table, str] | None:
-    """The table and column of the catalog that an expression is, unchanged; None for anything computed."""
+    """Return the table and column of the catalog that an expression equals; None if it is computed."""
     if not isinstance(expression, Field):
         return None
     at = expression.at
@@ -109,7 +110,7 @@ def _follows_path(ours: tuple[Table, str] | None, theirs: tuple[Table, str] | No
 
 
 def _refers(env: tuple[Table, str], there: tuple[Table, str]) -> bool:
-    """Whether this equality is the first step of the path by which the catalog finds the person."""
+    """Whether this equality is the first step of the catalog's path to the person."""
     (table, column), (other, key) = env, there
     if table.unit is None or not table.unit.path:
         return False
@@ -118,16 +119,16 @@ def _refers(env: tuple[Table, str], there: tuple[Table, str]) -> bool:
 
 
 def without_owners(pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs that say more than that the owner is the same, which the algebra sees to."""
-    return [(ours, theirs) for ours, theirs in pairs if not (_is_owner(ours) and _is_owner(theirs))]
+    """Drop equalities of the person's id: the algebra always compares it."""
+    return [(ours, theirs) for ours, theirs in pairs if not (_is_person_id(ours) and _is_person_id(theirs))]
 
 
-def _is_owner(expression: Expression) -> bool:
+def _is_person_id(expression: Expression) -> bool:
     return expression.properties.person and not expression.properties.nullable
 
 
 def with_field(scope: Scope, expression: Expression) -> Field:
-    """An expression as a column: itself, or appended to the relation."""
+    """Return an expression as a column: itself, or appended to the relation."""
     rebase = scope.rebase(expression)
     if isinstance(rebase, Field):
         return rebase
@@ -137,7 +138,7 @@ def with_field(scope: Scope, expression: Expression) -> Field:
 
 
 def side_by_side(conditions: Sequence[Expression], outer: Relation, inner: Relation) -> Expression | None:
-    """Conditions over both sides, as the algebra reads them: the outer columns before the inner ones."""
+    """Return conditions over both sides in the form of the algebra: outer columns before inner ones."""
     if not conditions:
         return None
     width = len(outer.columns)

@@ -1,4 +1,4 @@
-"""Two sides that meet: pairs of rows as a join, or a mark on the rows of one side; within the same people, or with public rows."""
+"""Combine two sides: as a join, or as a mark on the rows of one side. Protected rows match only within a person."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.sql.relations.join_conditions import Pair, Parts, refuse_further, 
 
 
 def joined(left: Scope, right: Scope, how: JoinKind, parts: Parts, context: Context, *, keeps_left: bool) -> Join:
-    """The pairs of rows that fit. What the left side says alone decides about its rows, or where it `keeps_left`, about pairs only."""
+    """Join two sides. With `keeps_left`, conditions on the left side restrict the pairs, not the left rows."""
     rest = list(parts.rest)
     if how is JoinKind.FULL:
         rest += parts.inner
@@ -34,7 +34,7 @@ def _needed(left: Scope, right: Scope, pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _key(left: Scope, right: Scope, pair: Pair) -> Pair:
-    """The public side of a key is a column."""
+    """Turn the public side of a key into a column."""
     ours, theirs = pair
     return with_field(left, ours) if left.is_public else ours, with_field(right, theirs) if right.is_public else theirs
 
@@ -47,13 +47,13 @@ def _fan_out(left: Scope, right: Scope, pairs: Sequence[Pair], context: Context)
 
 
 def multiplicity(public: Scope, keys: Sequence[Expression], context: Context) -> int:
-    """How many rows of a public relation one row can meet: those that share the columns equated with it."""
+    """Return how many rows of a public relation one row can match: those with equal key columns."""
     places = tuple(sorted({key.at for key in keys if isinstance(key, Field)}))
     return max(1, context.lookup.largest_multiplicity(public.relation, places))
 
 
 def marked(outer: Scope, inner: Scope, parts: Parts, context: Context) -> Expression:
-    """A column of the outer side: whether the inner side has a row that fits. True or false, never NULL."""
+    """Return a column of the outer side: whether the inner side has a matching row. True or false, never NULL."""
     refuse_further(parts)
     inner.keep(parts.inner)
     pairs = without_owners(parts.keys) if not inner.is_public else list(parts.keys)

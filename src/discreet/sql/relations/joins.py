@@ -1,4 +1,4 @@
-"""FROM and JOIN: two sides become one relation, of the same people wherever both are protected."""
+"""JOIN: combine two sides into one relation. Two protected sides are always joined on the person."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SPECIAL = (exp.Exists, exp.Subquery, exp.Select, exp.Window)
 
 @dataclass(frozen=True, slots=True)
 class JoinClause:
-    """A join as the query has it, and the equalities of WHERE that may serve it."""
+    """A join of the query, and the conditions of WHERE, which may supply its keys."""
 
     node: exp.Join
     where: Sequence[exp.Expr]
@@ -37,7 +37,7 @@ class JoinClause:
 
     @property
     def how(self) -> str:
-        """INNER, LEFT, RIGHT, FULL, SEMI or ANTI; a join without a condition is an inner one too."""
+        """Return INNER, LEFT, RIGHT, FULL, SEMI or ANTI. A join without a condition is INNER too."""
         node = self.node
         side, kind = (node.side or "").upper(), (node.kind or "").upper()
         more = any(value for name, value in node.args.items() if name not in ("this", "side", "kind", "on", "using"))
@@ -56,18 +56,18 @@ class JoinClause:
 
     @property
     def conditions(self) -> list[exp.Expr]:
-        """The parts of ON."""
+        """Return the conditions in ON that are connected by AND."""
         on = self.node.args.get("on")
         return [] if on is None else conjuncts(on)
 
     @property
     def is_bare(self) -> bool:
-        """Whether there is neither ON nor USING."""
+        """Whether the join has neither ON nor USING."""
         return self.node.args.get("on") is None and not self.node.args.get("using")
 
 
 def join(scope: Scope, other: Scope, clause: JoinClause) -> None:
-    """One more source beside those of the scope."""
+    """Join one more source to a scope."""
     how = clause.how
     left, right = (other, scope) if how == "RIGHT" else (scope, other)
     with _side_by_side(scope, other, left, right):
@@ -93,14 +93,14 @@ def join(scope: Scope, other: Scope, clause: JoinClause) -> None:
 
 @contextmanager
 def _side_by_side(scope: Scope, other: Scope, left: Scope, right: Scope) -> Iterator[None]:
-    """The right side is read within the left one, and what both have must be called by its table."""
-    around = scope.parent
-    other.parent = around
+    """Read the right side within the left one. Names that exist on both sides need a table name."""
+    enclosing = scope.parent
+    other.parent = enclosing
     right.parent = right.beside = left
     try:
         yield
     finally:
-        scope.parent, scope.beside, other.beside = around, None, None
+        scope.parent, scope.beside, other.beside = enclosing, None, None
 
 
 def _using(left: Scope, right: Scope, clause: JoinClause) -> Iterator[Expression]:
@@ -123,7 +123,7 @@ def _own(side: Scope, name: str) -> Expression:
 
 
 def _on(scope: Scope, left: Scope, right: Scope, clause: JoinClause) -> Iterator[Expression]:
-    """The parts of ON. Of an inner join, what needs more than the two sides is read after it, which means the same."""
+    """Yield the conditions of ON. For an inner join, conditions that need more than the two sides are applied later."""
     for node in clause.conditions:
         if node.find(*SPECIAL) is not None:
             if clause.how != "INNER":
@@ -137,13 +137,13 @@ def _on(scope: Scope, left: Scope, right: Scope, clause: JoinClause) -> Iterator
 
 
 def _apply_subquery_conditions(scope: Scope, clause: JoinClause) -> None:
-    """The conditions of an inner join that have subqueries, once both sides are there."""
+    """Apply the conditions of an inner join that contain subqueries, after both sides are joined."""
     nodes = [node for node in clause.conditions if node.find(*SPECIAL) is not None] if clause.how == "INNER" else []
     scope.keep([predicate(node, scope, clause.context, clause.names) for node in nodes])
 
 
 def _condition_of_one_side(node: exp.Expr, left: Scope, right: Scope, clause: JoinClause) -> Expression:
-    """A condition with a subquery: it becomes a column of the side that it speaks of."""
+    """Turn a condition with a subquery into a column of the side that it uses."""
     within, right.parent = right.parent, left.parent
     try:
         for side, other, by in ((left, right, OUTER), (right, left, 0)):
@@ -163,7 +163,7 @@ def _condition_of_one_side(node: exp.Expr, left: Scope, right: Scope, clause: Jo
 
 
 def _equalities_of_where(scope: Scope, left: Scope, right: Scope, clause: JoinClause) -> Iterator[Expression]:
-    """Equalities of WHERE between both sides of an inner join: they are its keys, wherever they stand."""
+    """Yield equalities of WHERE between both sides of an inner join. They become its keys."""
     if clause.how != "INNER":
         return
     for node, condition in equalities(left, right, clause):
@@ -172,8 +172,8 @@ def _equalities_of_where(scope: Scope, left: Scope, right: Scope, clause: JoinCl
 
 
 def equalities(left: Scope, right: Scope, clause: JoinClause) -> list[tuple[exp.Expr, Expression]]:
-    """What WHERE equates between two sides, as far as it speaks of them alone."""
-    around, left.parent = left.parent, None
+    """Return the equalities of WHERE that use only these two sides."""
+    enclosing, left.parent = left.parent, None
     pairs: list[tuple[exp.Expr, Expression]] = []
     try:
         for node in clause.where:
@@ -185,12 +185,12 @@ def equalities(left: Scope, right: Scope, clause: JoinClause) -> list[tuple[exp.
                 if split([condition]).keys:
                     pairs.append((node, condition))
     finally:
-        left.parent = around
+        left.parent = enclosing
     return pairs
 
 
 def can_join(scope: Scope, other: Scope, clause: JoinClause) -> bool:
-    """Whether WHERE says enough to join this source next: the person where both are protected, else any key."""
+    """Whether WHERE has the keys to join this source next: the person if both sides are protected, else any key."""
     with _side_by_side(scope, other, scope, other):
         keys = split([condition for _, condition in equalities(scope, other, clause)]).keys
     if scope.is_public or other.is_public:
@@ -225,7 +225,7 @@ def _kind(left: Scope, right: Scope, how: str, context: Context) -> JoinKind:
 
 
 def _merge_scopes(scope: Scope, left: Scope, right: Scope, clause: JoinClause, how: JoinKind) -> None:
-    """Names and positions of both sides: the right one stands behind the left."""
+    """Merge the names and positions of both sides: columns of the left come first."""
     names = [name.name.lower() for name in clause.node.args.get("using") or ()]
     ours = [_places(left, name) for name in names]
     right.shift(left.width)

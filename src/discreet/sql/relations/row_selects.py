@@ -1,4 +1,4 @@
-"""A SELECT that stays rows: of people, each with an owner, or of public tables."""
+"""A SELECT that returns rows: protected rows, each of one person, or public rows."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _CLAUSES = {
 
 
 def context_of(catalog: Catalog, lookup: PublicLookup, *, today: date | None = None) -> Context:
-    """What reading a query starts from."""
+    """Return the context in which a query is read."""
     return Context(catalog, lookup, today, special=special)
 
 
 def special(node: exp.Expr, env: Environment) -> Expression | None:
-    """What subqueries and windows stand for in an expression."""
+    """Read a subquery or window function in an expression; return None for anything else."""
     return window(node, env) if isinstance(node, exp.Window) else _SUBQUERIES(node, env)
 
 
@@ -41,7 +41,7 @@ _SUBQUERIES = Subqueries(open_from)
 
 
 def read_rows(select: exp.Select, names: Names, context: Context) -> Rows:
-    """The rows of a SELECT; refused as a release where it counts across people."""
+    """Read a SELECT of rows. Raises `AggregatesAcrossPeople` if it aggregates across people."""
     context.special = special
     base = open_from(select, names, context)
     apply_where(select, base, names, context)
@@ -81,13 +81,13 @@ def _keep(clause: exp.Expr | None, scope: Scope, context: Context, names: Names)
 
 
 def is_grouped(select: exp.Select) -> bool:
-    """Whether a SELECT puts rows together."""
+    """Whether a SELECT has GROUP BY, HAVING or an aggregate."""
     clauses = [select.args.get("group"), select.args.get("having")]
     return any(clauses) or any(next(aggregates_in(node), None) is not None for node in select.expressions)
 
 
 def _grouped(select: exp.Select, base: Scope, context: Context, names: Names) -> Scope:
-    """One row for each person and combination of keys, if the SELECT groups; without the person it is a release."""
+    """Apply GROUP BY. It must include the person, else the SELECT aggregates across people."""
     if not is_grouped(select):
         return base
     keys = [(node, expression(node, base, context, names)) for node in group_nodes(select, base)]
@@ -99,12 +99,12 @@ def _grouped(select: exp.Select, base: Scope, context: Context, names: Names) ->
 
 
 def group_nodes(select: exp.Select, scope: Scope) -> list[exp.Expr]:
-    """The keys of a plain GROUP BY, as the query writes them out."""
+    """Return the keys of a plain GROUP BY, with numbers and aliases resolved."""
     group = select.args.get("group")
     if group is None:
         return []
     if any(isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets) for node in group.expressions):
-        raise across_people_refusal()  # sets without the person among them count across people
+        raise across_people_refusal()  # some of these grouping sets do not include the person
     if any(value for name, value in group.args.items() if name != "expressions"):
         raise NotAllowed(
             "This form of GROUP BY is not supported.", next_step="List the columns or expressions to group by."
@@ -113,7 +113,7 @@ def group_nodes(select: exp.Select, scope: Scope) -> list[exp.Expr]:
 
 
 def named_in_select(node: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
-    """GROUP BY 1 means what SELECT says, and so does an alias, unless a column of the sources has that name."""
+    """Resolve numbers and aliases of the SELECT list in GROUP BY. Columns of the sources come before aliases."""
     projections = select.expressions
     if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(projections):
         return projections[int(node.name) - 1].unalias()
@@ -160,7 +160,7 @@ def _starred(node: exp.Expr, scope: Scope) -> list[tuple[str, Expression]]:
 
 
 def _projected(scope: Scope, columns: Sequence[tuple[str, Expression]]) -> Rows:
-    """The columns of the SELECT list, and nothing else; as they stand, where that is all that there is."""
+    """Project to the columns of the SELECT list, if they are not already exactly the relation's columns."""
     expressions = tuple(scope.rebase(column) for _, column in columns)
     people = frozenset(at for at, (_, column) in enumerate(columns) if scope.is_person(column))
     names = tuple(name for name, _ in columns)
@@ -173,7 +173,7 @@ def _is_all(expressions: Sequence[Expression], relation: Relation) -> bool:
 
 
 def _table(relation: Relation) -> Table | None:
-    """The table whose rows these are, whole or filtered."""
+    """Return the table of a scan, or of a filtered scan."""
     if isinstance(relation, Filter):
         return _table(relation.rows)
     return relation.table if isinstance(relation, Scan) else None
@@ -183,7 +183,7 @@ def _table(relation: Relation) -> Table | None:
 
 
 def distinct_rows(rows: Rows) -> Rows:
-    """Each combination of columns once, for each person."""
+    """Apply DISTINCT, per person."""
     relation = rows.relation
     if not relation.is_public and not rows.people:
         raise across_people_refusal()
@@ -196,7 +196,7 @@ def distinct_rows(rows: Rows) -> Rows:
 
 
 def _first_of_each(select: exp.Select, scope: Scope, context: Context, names: Names) -> None:
-    """DISTINCT ON: the first row, in the order that is asked for, of each combination."""
+    """Apply DISTINCT ON: keep the first row of each combination, in the order of ORDER BY."""
     env = Environment(scope, context, names, reading)
     on = select.args["distinct"].args["on"]
     keys = [

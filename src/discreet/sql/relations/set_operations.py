@@ -1,4 +1,4 @@
-"""UNION, EXCEPT and INTERSECT: of rows of the same people, or of public rows."""
+"""UNION, EXCEPT and INTERSECT of protected rows of the same people, or of public rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.sql.relations.row_selects import distinct_rows
 
 
 def read_sets(query: exp.SetOperation, left: Rows, right: Rows, _context: Context) -> Rows:
-    """What a set operation gives, under the names of its left side."""
+    """Read a set operation. Its columns have the names of the left side."""
     if any(value for key, value in query.args.items() if key not in ("this", "expression", "distinct", "with_")):
         raise NotAllowed(
             "ORDER BY and LIMIT are allowed only at the end of the whole query.", next_step="Remove them here."
@@ -46,7 +46,7 @@ def read_sets(query: exp.SetOperation, left: Rows, right: Rows, _context: Contex
     if not ours.is_public and not people:
         raise across_people_refusal()
     once = distinct_rows(Rows(ours, left.names, None, people))
-    return _marked(once, theirs, wanted=isinstance(query, exp.Intersect))
+    return _marked(once, theirs, present=isinstance(query, exp.Intersect))
 
 
 def _unit(rows: Rows) -> Type | None:
@@ -85,8 +85,8 @@ def _computed(relation: Relation, columns: list[Expression]) -> Relation:
     return relation if all(isinstance(column, Field) for column in columns) else Project(relation, tuple(columns))
 
 
-def _marked(once: Rows, others: Relation, *, wanted: bool) -> Rows:
-    """The rows that the other side has too, or has not; NULL equals NULL, as in every set operation."""
+def _marked(once: Rows, others: Relation, *, present: bool) -> Rows:
+    """Keep the rows that the other side also has (INTERSECT) or does not have (EXCEPT). NULL equals NULL."""
     rows = once.relation
     width = len(rows.columns)
     keys: list[tuple[Expression, Expression]] = []
@@ -94,12 +94,12 @@ def _marked(once: Rows, others: Relation, *, wanted: bool) -> Rows:
     for at in range(width):
         ours, theirs = rows.field(at), others.field(at)
         if at in once.people:
-            continue  # the owner is the same in any case
+            continue  # marks always compare the person
         if ours.properties.nullable and theirs.properties.nullable:
             equal.append(call("same", ours, Field(width + at, theirs.properties)))
         else:
             keys.append((ours, theirs))
     mark = Mark(rows, others, tuple(keys), all_of(equal) if equal else None)
-    fits = mark.field(width)
-    kept = Filter(mark, fits if wanted else call("not", fits))
+    matches = mark.field(width)
+    kept = Filter(mark, matches if present else call("not", matches))
     return Rows(Project(kept, tuple(kept.field(at) for at in range(width))), once.names, None, once.people)

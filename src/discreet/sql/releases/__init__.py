@@ -1,1 +1,1 @@
-"""SELECTs that aggregate across people, and SELECTs over what they release."""
+"""SELECTs that aggregate across people, and SELECTs over their results."""

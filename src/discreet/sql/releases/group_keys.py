@@ -1,4 +1,4 @@
-"""GROUP BY across people: keys with the values that are public of them, and the sets that are grouped by together."""
+"""GROUP BY across people: the public values of keys, and grouping sets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_SETS = 64
 
 
 def public_values(key: Expression, lookup: PublicLookup) -> tuple[Value | None, ...] | None:
-    """Every value that a key can have, where that is public; None where groups must be selected privately."""
+    """Return every value that a key can have, or None if that is not public and groups must be selected privately."""
     origin = key.properties.origin
     if origin is None:
         return every_value(key.properties)
@@ -31,9 +31,9 @@ def public_values(key: Expression, lookup: PublicLookup) -> tuple[Value | None, 
 
 
 def grouping_sets_of(select: exp.Select, number: Callable[[exp.Expr], int]) -> list[tuple[int, ...]]:
-    """Which keys are grouped by together: once for a plain GROUP BY, several times for ROLLUP, CUBE and GROUPING SETS.
+    """Return the grouping sets: one for a plain GROUP BY, several for ROLLUP, CUBE and GROUPING SETS.
 
-    `number` gives the number of a key as the query writes it, in the order of the text.
+    `number` returns the number of a key from its node.
     """
     group = select.args.get("group")
     if group is None:
@@ -71,7 +71,7 @@ def _choices(node: exp.Expr, number: Callable[[exp.Expr], int]) -> list[tuple[in
 
 
 def _composite_key(node: exp.Expr, number: Callable[[exp.Expr], int]) -> tuple[int, ...]:
-    """(a, b) within ROLLUP or GROUPING SETS."""
+    """Return the key numbers of (a, b) within ROLLUP or GROUPING SETS."""
     parts = node.expressions if isinstance(node, exp.Tuple) else [node.unnest()]
     return tuple(number(part) for part in parts)
 

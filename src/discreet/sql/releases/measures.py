@@ -1,4 +1,4 @@
-"""Aggregates across people become measures: exact integers of each group, and what is read off them after the noise."""
+"""Translate aggregates across people to measures (exact integers per group) and estimates from them after the noise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from discreet.sql.expressions.postprocessing_expressions import Computed
 from discreet.sql.expressions.row_expressions import spoken
 
 EXTREME = Fraction(1, 100)
-"""MIN and MAX are the quantiles this far from the ends."""
+"""MIN and MAX are answered as the quantiles at this distance from the ends."""
 _SPREADS: dict[type[exp.Expr], str] = {
     exp.Variance: "var_samp", exp.VariancePop: "var_pop", exp.Stddev: "std_samp", exp.StddevSamp: "std_samp",
     exp.StddevPop: "std_pop",
@@ -35,17 +35,17 @@ _KNOWN = "COUNT, SUM, AVG, VARIANCE, STDDEV, CORR, COVAR_SAMP, REGR_SLOPE, MEDIA
 
 @dataclass(slots=True)
 class MeasureCollector:
-    """Collects the measures of one SELECT. Equal measures are measured, and paid for, once."""
+    """Collects the measures of one SELECT. Equal measures are measured and charged once."""
 
     read: Callable[[exp.Expr], Expression]
-    """Reads an expression over the rows of the SELECT."""
+    """Translates an expression over the rows of the SELECT."""
     rows: Callable[[], Relation]
-    """The rows as they stand: reading may have added columns to them."""
+    """Returns the current relation: reading expressions may add columns to it."""
     measures: list[Measure] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def aggregate(self, node: exp.Expr) -> Computed:
-        """What an aggregate is read off after the noise."""
+        """Add the measures of an aggregate, and return its estimate after the noise."""
         where = None
         if isinstance(node, exp.Filter):
             where, node = self._condition(node.expression.this), node.this
@@ -60,9 +60,9 @@ class MeasureCollector:
         if isinstance(node, exp.Sum):
             return self._sum(node.this, where)
         if isinstance(node, exp.Avg):
-            return Computed(Estimate("average", self._about_the_middle(node.this, where)), Type.REAL)
+            return Computed(Estimate("average", self._centred_sum(node.this, where)), Type.REAL)
         if type(node) in _SPREADS:
-            total, count = self._about_the_middle(node.this, where)
+            total, count = self._centred_sum(node.this, where)
             squares = self._squares(self.measures[total])
             return Computed(Estimate(_SPREADS[type(node)], (total, count, squares)), Type.REAL)
         return self._paired(node, where) if type(node) in _PAIRED else self._ranked(node, where)
@@ -73,13 +73,13 @@ class MeasureCollector:
         return replace(self._measured(total), type=Type.INTEGER if steps.step == 1 else Type.REAL)
 
     def _ranked(self, node: exp.Expr, where: Expression | None) -> Computed:
-        """What is chosen by rank: extremes, medians and other quantiles."""
+        """Read MIN, MAX, medians and other quantiles."""
         if isinstance(node, exp.Min | exp.Max):
             return self._extreme(node, where)
         if isinstance(node, exp.Median):
             return self._quantile(node.this, Fraction(1, 2), where)
         if isinstance(node, _QUANTILES):
-            return self._quantile(node.this, _share(node.args.get("quantile") or node.args.get("expression")), where)
+            return self._quantile(node.this, _fraction(node.args.get("quantile") or node.args.get("expression")), where)
         raise NotAllowed(
             f"The aggregate {spoken(node)} is not supported.",
             next_step=f"Use {_KNOWN}.",
@@ -92,7 +92,7 @@ class MeasureCollector:
         return condition
 
     def _number(self, node: exp.Expr) -> tuple[Expression, Grid]:
-        """A value to be summed, and its grid; a truth value counts as 0 or 1."""
+        """Return a value to be summed, and its grid. A BOOLEAN counts as 0 or 1."""
         if isinstance(node, exp.Distinct):
             raise NotAllowed(
                 "SUM(DISTINCT …) and AVG(DISTINCT …) are not supported: equal values of different people would be merged.",
@@ -130,8 +130,8 @@ class MeasureCollector:
             return Measure(kind=MeasureKind.ROWS, where=where)
         return Measure(kind=MeasureKind.PRESENT, values=(value,), where=where)
 
-    def _about_the_middle(self, node: exp.Expr, where: Expression | None) -> tuple[int, int]:
-        """The sum about the middle of the range, which is the most exact, and the number of values."""
+    def _centred_sum(self, node: exp.Expr, where: Expression | None) -> tuple[int, int]:
+        """Return the sum of deviations from the middle of the range, which has the least noise, and the number of values."""
         value, steps = self._number(node)
         middle = (steps.low + steps.high) // 2
         total = Measure(kind=MeasureKind.TOTAL, values=(value,), where=where, steps=(steps,), centres=(middle,))
@@ -141,15 +141,15 @@ class MeasureCollector:
         return self._index(_coarsened(replace(total, kind=MeasureKind.SQUARES)))
 
     def _paired(self, node: exp.Expr, where: Expression | None) -> Computed:
-        """Sums, squares and products of two numbers over the rows where both are there, about the middles of their ranges.
+        """Read sums, squares and products of two numbers where both are not NULL, relative to the middles of their ranges.
 
-        REGR_SLOPE and REGR_INTERCEPT name the dependent number first.
+        REGR_SLOPE and REGR_INTERCEPT take the dependent variable first.
         """
         (x, first), (y, second) = self._number(node.this), self._number(node.expression)
         if isinstance(node, exp.RegrSlope | exp.RegrIntercept):
             x, first, y, second = y, second, x, first
-        there = [call("not_null", value) for value in (x, y) if value.properties.nullable]
-        kept = conjunction([*_some(where), *there])
+        present = [call("not_null", value) for value in (x, y) if value.properties.nullable]
+        kept = conjunction([*_some(where), *present])
         totals = [
             Measure(
                 kind=MeasureKind.TOTAL,
@@ -188,8 +188,8 @@ class MeasureCollector:
                 "WITHIN GROUP is supported only for PERCENTILE_CONT and PERCENTILE_DISC, with one ORDER BY column.",
                 next_step="Write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x).",
             )
-        share = _share(inner.this)
-        return self._quantile(order[0].this, 1 - share if order[0].args.get("desc") else share, where)
+        fraction = _fraction(inner.this)
+        return self._quantile(order[0].this, 1 - fraction if order[0].args.get("desc") else fraction, where)
 
     def _quantile(self, node: exp.Expr, q: Fraction, where: Expression | None) -> Computed:
         value = self.read(node)
@@ -214,7 +214,7 @@ class MeasureCollector:
 
 
 def _coarsened(measure: Measure) -> Measure:
-    """Squares and products keep about as many bits as a column has: the rest is divided away, and rounded."""
+    """Divide and round squares and products, so that they keep about as many bits as a column has."""
     largest = replace(measure, coarser=0).largest
     if largest >= 2**62:
         raise TooLarge(
@@ -228,7 +228,7 @@ def _some(where: Expression | None) -> Sequence[Expression]:
     return () if where is None else (where,)
 
 
-def _share(node: exp.Expr | None) -> Fraction:
+def _fraction(node: exp.Expr | None) -> Fraction:
     if not isinstance(node, exp.Literal) or node.is_string or not 0 <= Fraction(node.name) <= 1:
         raise BadProbability(
             "The fraction of a quantile must be a constant from 0 to 1.",

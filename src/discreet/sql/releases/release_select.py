@@ -1,4 +1,4 @@
-"""A SELECT that counts or sums across people: keys, measures, and the table that is released."""
+"""A SELECT that aggregates across people: its keys, measures, and released table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Columns: TypeAlias = tuple[tuple[str, After], ...]
 
 @dataclass(slots=True)
 class GroupReader(ReleasedExpressionReader):
-    """Keys and aggregates of one SELECT as what is shown of its groups."""
+    """Reads the keys and aggregates of one SELECT as expressions over released groups."""
 
     scope: Scope
     context: Context
@@ -40,7 +40,7 @@ class GroupReader(ReleasedExpressionReader):
     collector: MeasureCollector = field(init=False)
     keys: list[Key] = field(default_factory=list)
     key_nodes: list[exp.Expr] = field(default_factory=list)
-    """The keys as the query has them: what is written alike is the same key."""
+    """The nodes of the keys. Equal nodes are the same key."""
 
     def __post_init__(self) -> None:
         self.collector = MeasureCollector(self.expression, lambda: self.scope.relation)
@@ -49,7 +49,7 @@ class GroupReader(ReleasedExpressionReader):
         return expression(node, self.scope, self.context, self.names)
 
     def key(self, node: exp.Expr) -> int:
-        """The number of a group key; equal keys are one."""
+        """Return the number of a group key. Equal keys share a number."""
         if node in self.key_nodes:
             return self.key_nodes.index(node)
         meaning = self.expression(node)
@@ -96,7 +96,7 @@ class GroupReader(ReleasedExpressionReader):
 
 
 def read_release(select: exp.Select, names: Names, context: Context, options: Options) -> Released:
-    """The released table of a SELECT; its query joins those of the context."""
+    """Read a SELECT that aggregates across people. Its query is added to the context."""
     check_clauses(select, _CLAUSES)
     scope = open_from(select, names, context)
     apply_where(select, scope, names, context)
@@ -131,13 +131,13 @@ def read_release(select: exp.Select, names: Names, context: Context, options: Op
 
 
 def _rebase_measure(measure: Measure, scope: Scope) -> Measure:
-    """A measure over what the rows have become while the query was read."""
+    """Return a measure over the current relation."""
     where = None if measure.where is None else scope.rebase(measure.where)
     return replace(measure, values=tuple(scope.rebase(value) for value in measure.values), where=where)
 
 
 def _mode(select: exp.Select, reader: GroupReader, options: Options) -> Released:
-    """MODE(x) alone: the values of x compete by their rows, and only the winner leaves."""
+    """Read MODE(x): the values of x compete by their number of rows, and only the winner is released."""
     scope, context = reader.scope, reader.context
     ((name, node), *others) = named_outputs(select)
     if others or any(select.args.get(clause) for clause in ("group", "having", "order", "limit")):
@@ -164,7 +164,7 @@ def _mode(select: exp.Select, reader: GroupReader, options: Options) -> Released
 
 
 def _having(select: exp.Select, reader: GroupReader) -> After | None:
-    """HAVING, where an alias of the SELECT list means what it names."""
+    """Read HAVING, with aliases of the SELECT list resolved."""
     clause = select.args.get("having")
     if clause is None:
         return None
@@ -182,7 +182,7 @@ def _having(select: exp.Select, reader: GroupReader) -> After | None:
 
 
 def named_outputs(select: exp.Select) -> list[tuple[str, exp.Expr]]:
-    """The columns of an answer, each by its alias, its column or its text; a name that is taken gets a number."""
+    """Return the output columns with their names: alias, column name or text. Repeated names get a number."""
     named: list[tuple[str, exp.Expr]] = []
     names: list[str] = []
     for node in select.expressions:
@@ -199,7 +199,7 @@ def named_outputs(select: exp.Select) -> list[tuple[str, exp.Expr]]:
 def ordered(
     node: exp.Expr, outputs: Sequence[tuple[str, After]], reader: ReleasedExpressionReader
 ) -> tuple[After, bool]:
-    """ORDER BY an output's name or number, or an expression of its own; True means falling."""
+    """Read a key of ORDER BY: the name or number of an output, or an expression. True means descending."""
     inner, descending = node.this, bool(node.args.get("desc"))
     if isinstance(inner, exp.Literal) and inner.is_int and 1 <= int(inner.name) <= len(outputs):
         return outputs[int(inner.name) - 1][1], descending
@@ -216,24 +216,24 @@ def sorted_view(
     order: Sequence[tuple[After, bool]],
     limit: int | None,
 ) -> View:
-    """The table with these outputs, in an order: what is sorted by and not shown is a column more, dropped in the end."""
+    """Return the sorted table. Sort keys that are not outputs become extra columns, which are dropped at the end."""
     columns = tuple(outputs)
     if not order and limit is None:
         return table(columns)
-    places = []
+    keys = []
     for after, descending in order:
         at = next((index for index, (_, known) in enumerate(columns) if known == after), len(columns))
         if at == len(columns):
             columns = (*columns, (f"order {at}", after))
-        places.append((ColumnOf(at), descending))
-    view: View = Sorted(table(columns), tuple(places), limit)
+        keys.append((ColumnOf(at), descending))
+    view: View = Sorted(table(columns), tuple(keys), limit)
     if len(columns) > len(outputs):
         view = Select(view, tuple((name, ColumnOf(at)) for at, (name, _) in enumerate(outputs)))
     return view
 
 
 def check_clauses(select: exp.Select, known: set[str], where: str = "here") -> None:
-    """Refuse a clause by its name."""
+    """Refuse clauses that are not in `known`."""
     for clause, value in select.args.items():
         if value and clause not in known:
             step = "Remove it; to list values, use GROUP BY with COUNT(*)." if clause == "distinct" else "Remove it."
@@ -241,7 +241,7 @@ def check_clauses(select: exp.Select, known: set[str], where: str = "here") -> N
 
 
 def limit_of(select: exp.Expr) -> int | None:
-    """The number of a LIMIT."""
+    """Return the number of a LIMIT, or None."""
     limit = select.args.get("limit")
     if limit is None:
         return None

@@ -1,4 +1,4 @@
-"""A SELECT over released tables: post-processing of noisy rows, which costs nothing."""
+"""A SELECT over released tables: postprocessing of noisy results, which has no privacy cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A released table within a SELECT: what the query calls it, and where its columns begin."""
+    """A released table in FROM: its name in the query, and the position of its first column."""
 
     called: str
     released: Released
@@ -28,12 +28,12 @@ class Source:
 
 @dataclass(slots=True)
 class RowReader(ReleasedExpressionReader):
-    """Columns of released tables side by side."""
+    """Reads expressions over the columns of several released tables."""
 
     sources: list[Source]
 
     def columns(self, called: str = "") -> list[tuple[str, Computed]]:
-        """Every column, in order; or those of one table."""
+        """Return all columns in order, or those of one table."""
         return [
             (name, Computed(ColumnOf(source.first + at), source.released.types[at]))
             for source in self.sources
@@ -60,7 +60,7 @@ class RowReader(ReleasedExpressionReader):
 
 @dataclass(slots=True)
 class FoldReader(ReleasedExpressionReader):
-    """Keys and folds of noisy rows that are put together."""
+    """Reads expressions over the keys and aggregates of a grouped released table."""
 
     rows: RowReader
     keys: list[tuple[exp.Expr, Computed]] = field(default_factory=list)
@@ -90,14 +90,14 @@ class FoldReader(ReleasedExpressionReader):
         return Computed(ColumnOf(self._position(op, argument.value)), Type.INTEGER if op == "count" else argument.type)
 
     def _position(self, op: str, argument: After | None) -> int:
-        """The column of a fold: behind the keys."""
+        """Return the position of an aggregate's column, after the keys."""
         if (op, argument) not in self.folds:
             self.folds.append((op, argument))
         return len(self.keys) + self.folds.index((op, argument))
 
 
 def read_view(select: exp.Select, sources: list[tuple[str, Released]]) -> Released:
-    """A SELECT over released tables, each under the name that the query gives it."""
+    """Read a SELECT over released tables, each with its name in the query."""
     check_clauses(select, _CLAUSES, "over a release")
     placed: list[Source] = []
     first = 0
@@ -121,7 +121,7 @@ def read_view(select: exp.Select, sources: list[tuple[str, Released]]) -> Releas
 
 
 def stacked(parts: list[Released]) -> Released:
-    """UNION ALL of released tables."""
+    """Return the UNION ALL of released tables."""
     first = parts[0]
     if any(len(part.names) != len(first.names) for part in parts):
         raise NotAllowed(
@@ -171,7 +171,7 @@ def _folded(select: exp.Select, table: View, where: After | None, rows: RowReade
 
 
 def _resolve_key(node: exp.Expr, select: exp.Select, rows: RowReader) -> exp.Expr:
-    """GROUP BY 1 means what SELECT says, and so does an alias, unless a column of the tables has that name."""
+    """Resolve numbers and aliases of the SELECT list in GROUP BY. Columns of the tables come before aliases."""
     if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(select.expressions):
         return select.expressions[int(node.name) - 1].unalias()
     if (
@@ -185,7 +185,7 @@ def _resolve_key(node: exp.Expr, select: exp.Select, rows: RowReader) -> exp.Exp
 
 
 def _conditions(select: exp.Select, rows: RowReader) -> After | None:
-    """WHERE, and ON of inner joins."""
+    """Read WHERE, and the ON of inner joins."""
     nodes = [select.args["where"].this] if select.args.get("where") else []
     for join in select.args.get("joins") or ():
         if (
@@ -207,7 +207,7 @@ def _conditions(select: exp.Select, rows: RowReader) -> After | None:
 
 
 def _expanded(select: exp.Select, rows: RowReader) -> list[tuple[str, Computed]]:
-    """The columns of a SELECT, with * and t.* written out."""
+    """Return the output columns, with * and t.* expanded."""
     shown: list[tuple[str, Computed]] = []
     named = iter(named_outputs(select))
     for node in select.expressions:
