@@ -268,7 +268,7 @@ def test_what_a_hypothesis_decides_in_the_engine_is_what_it_says(of, monkeypatch
         for chosen in range(len(classes[of])):
             learned.chosen = chosen
             deciding = learned.deciding()
-            says = learned.hypotheses.says(finite_class._vectors(tables, codes))[:, chosen]
+            says = learned.hypotheses.evaluate(finite_class._vectors(tables, codes))[:, chosen]
             no, yes = (
                 np.array(
                     [score.constant + sum(score.entries[at][code] for at, code in enumerate(row)) for row in codes]

@@ -29,7 +29,7 @@ def failures(people, runs, neighbours):
     """
     rng, bits = np.random.default_rng(8), SeededBits(f"{people}")
     patterns = np.array(list(itertools.product((0, 1), repeat=5)))
-    wrong = FIVE.says(patterns * finite_class.GRID) != (patterns[:, :1] & patterns[:, 1:2]).astype(bool)
+    wrong = FIVE.evaluate(patterns * finite_class.GRID) != (patterns[:, :1] & patterns[:, 1:2]).astype(bool)
     mechanism = FiniteClass(hypotheses=FIVE, epsilon=EPSILON, neighbours=neighbours).mechanism
     chosen = [mechanism.release(-(rng.multinomial(people, [1 / 32] * 32) @ wrong), bits) for _ in range(runs)]
     return sum(wrong[:, each].mean() > ALPHA for each in chosen)
@@ -67,7 +67,7 @@ def test_learning_from_rows_is_choosing_by_their_errors(monkeypatch):
     rows = np.random.default_rng(9).integers(0, 2, (3000, 5))
     y = rows[:, 0] & rows[:, 1]
     learner = FiniteClass(hypotheses=FIVE, epsilon=EPSILON)
-    errors = (FIVE.says(rows * finite_class.GRID) != (y == 1)[:, None]).sum(axis=0)
+    errors = (FIVE.evaluate(rows * finite_class.GRID) != (y == 1)[:, None]).sum(axis=0)
     assert learner._errors(rows * finite_class.GRID, y == 1).tolist() == errors.tolist()
     monkeypatch.setattr(finite_class, "_bits", SeededBits("same"))
     assert learner.fit(rows, y).chosen == learner.mechanism.release(-errors, SeededBits("same"))

@@ -278,7 +278,7 @@ def test_functions_of_ones_own_and_classes_without_end_are_not_sent(server):
     mine = FiniteClass(target="sex", features=["age"], hypotheses=own(1, {"f": lambda row: row[0] > 3}))
     with discreet.connect(server.url, key=server.alice) as far, pytest.raises(DiscreetError) as caught:
         far.learn(mine, "patients", rho=0.01)
-    assert "at hand" in caught.value.next_step
+    assert "local curator" in caught.value.next_step
     model = {"kind": "FiniteClass", "features": ["age"], "target": "sex"}
     for hypotheses, code in (
         ({"class": "conjunctions", "columns": 9}, "too-large"),

@@ -1,1 +1,1 @@
-"""Real beside synthetic, for the owner of the data and nobody else: nothing that comes out of this room is private."""
+"""Comparison of synthetic data with real rows, for the data owner only: no result of this package is private."""

@@ -1,4 +1,4 @@
-"""Columns and pairs as the owner looks at them: real shares beside synthetic ones."""
+"""Real and synthetic shares of a column, and of a pair of columns."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from discreet.comparing.counted_rows import CountedRows
 from discreet.measurement.domain import Column, Columns, label_text, range_text
 
 MOST_SIDE = 24
-"""Groups of neighbouring values that a side of a pair is shown in."""
+"""Most groups of neighbouring values per axis of a pair."""
 
 
 def overlay(column: Column, real: CountedRows, synthetic: CountedRows) -> dict[str, Any]:
-    """A column's values with both shares.
+    """Return the values of a column with both shares.
 
     Args:
         column: Of the domain.
-        real: People's rows.
-        synthetic: Rows of nobody.
+        real: Protected rows.
+        synthetic: Synthetic rows.
     """
     both = zip(column.labels, real.shares((column.name,)), synthetic.shares((column.name,)), strict=True)
     values = [{"label": label_text(label), "real": float(one), "synthetic": float(other)} for label, one, other in both]
@@ -28,12 +28,12 @@ def overlay(column: Column, real: CountedRows, synthetic: CountedRows) -> dict[s
 
 
 def pair_of(columns: Columns, real: CountedRows, synthetic: CountedRows) -> dict[str, Any]:
-    """The table of two columns with both shares, in groups of neighbouring values where they are many.
+    """Return the table of two columns with both shares; many values are grouped with their neighbours.
 
     Args:
-        columns: Two, in order.
-        real: People's rows.
-        synthetic: Rows of nobody.
+        columns: Two, in the order of the domain.
+        real: Protected rows.
+        synthetic: Synthetic rows.
     """
     sides = [real.domain.column(name) for name in columns]
     firsts = [_firsts(side.size) for side in sides]
@@ -46,7 +46,7 @@ def pair_of(columns: Columns, real: CountedRows, synthetic: CountedRows) -> dict
 
 
 def _firsts(size: int) -> list[int]:
-    """The first code of each group."""
+    """Return the first code of each group."""
     count = min(size, MOST_SIDE)
     return [at * size // count for at in range(count)]
 

@@ -1,4 +1,4 @@
-"""Rows that are counted in exact tables: people's, seen here without noise by the owner alone, and synthetic ones beside them."""
+"""Exact tables of protected rows, for the data owner only, and of synthetic rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from discreet.noise import SYSTEM_BITS
 from discreet.synthetic.methods.method import Model
 
 MOST_SYNTHETIC = 200_000
-"""Synthetic rows that are drawn to be compared."""
+"""Most synthetic rows that are drawn for a comparison."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CountedRows:
-    """Rows of a domain behind their tables; no row leaves the engine. The repr hides everything."""
+    """Rows of a domain, available only as tables; no row leaves the engine. The repr shows nothing."""
 
     domain: Domain
     _tables: ExactTables
@@ -31,29 +31,29 @@ class CountedRows:
 
     @property
     def number(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return int(self._tables.table(()))
 
     def counts(self, columns: Columns) -> Counts:
-        """The table over some columns, in the order of the domain: an axis each."""
+        """Return the table over some columns, one axis per column in the order of the domain."""
         names = self.domain.names
         return self._tables.table(tuple(names.index(name) for name in columns))
 
     def shares(self, columns: Columns) -> NDArray[np.float64]:
-        """The same as shares of all rows; zeros where there are none."""
+        """Return the table as shares of all rows; zeros if there are no rows."""
         return self.counts(columns) / max(self.number, 1)
 
     def decided(self, scores: Sequence[Score], label: str) -> Counts:
-        """How many rows have each score as their largest, and each value of a column: an axis each."""
+        """Count rows by their largest score and by their value of a column: one axis each."""
         return self._tables.winners(scores, self.domain.names.index(label))
 
 
 def synthetic_rows(model: Model, domain: Domain) -> CountedRows:
-    """Rows of a model, about as many as there are of people, and no more than are quickly counted.
+    """Draw about as many rows from a model as there are protected rows, up to a limit.
 
     Args:
-        model: Of synthetic data.
-        domain: What its codes mean.
+        model: A fitted model of synthetic data.
+        domain: Has the labels of its codes.
     """
     codes = model.rows(min(MOST_SYNTHETIC, max(0, round(model.total))), SYSTEM_BITS).astype(np.int64)
     return CountedRows(domain, CodedArray(codes, domain.shape(domain.names)).tables())

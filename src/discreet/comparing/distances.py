@@ -1,7 +1,9 @@
-"""How far synthetic rows are from real ones: the mean distance of tables over one, two and three columns, beside what others would reach.
+"""The distance of synthetic from real rows: the mean L1 distance of tables over one, two and three columns, with two
+baselines.
 
-A distance is the sum of all differences of shares, from 0 to 2. Two baselines need no privacy at all: columns taken as independent, which is what
-one-column tables alone can do; and as many real rows drawn again, which is what chance does to a table.
+A distance is the sum of absolute differences of shares, from 0 to 2. The baselines are not private: independent
+columns, which is the best that one-column tables can do, and a bootstrap sample of the real rows, which shows the
+sampling error.
 """
 
 from __future__ import annotations
@@ -21,16 +23,16 @@ from discreet.measurement.domain import MOST_CELLS, Columns, Domain
 
 WIDTHS = (1, 2, 3)
 MOST_TABLES, MOST_COLUMNS = 100, 32
-"""Of one width, evenly among all; and of the rows, whose first columns are taken where there are more."""
+"""Most tables of one width, evenly spread among all; and most columns, of which the first are taken."""
 
 
 def distances(real: CountedRows, synthetic: CountedRows, is_over: Callable[[], bool]) -> list[dict[str, Any]]:
-    """For each width the mean distances, of how many tables.
+    """Return the mean distances for each width, and the number of tables.
 
     Args:
-        real: People's rows.
-        synthetic: Rows of nobody.
-        is_over: Whether time is up: what was compared until then counts, and one table of a width at least.
+        real: Protected rows.
+        synthetic: Synthetic rows.
+        is_over: Whether time is up. At least one table of each width is compared.
     """
     return [_mean(real, synthetic, width, is_over) for width in WIDTHS if tables_of(real.domain, width)[0]]
 
@@ -55,11 +57,11 @@ def _mean(real: CountedRows, synthetic: CountedRows, width: int, is_over: Callab
 
 
 def tables_of(domain: Domain, width: int) -> tuple[list[Columns], int]:
-    """Tables over so many columns, evenly among all that are not too large, in an order that any beginning of is spread out; and how many there are.
+    """Choose tables of a width, in an order whose every prefix is evenly spread; and return the number of all tables.
 
     Args:
-        domain: Its columns.
-        width: How many each table is over.
+        domain: Has the columns.
+        width: Number of columns of each table.
     """
     names = domain.names[:MOST_COLUMNS]
     every = [columns for columns in itertools.combinations(names, width) if domain.cells(columns) <= MOST_CELLS]
@@ -68,29 +70,30 @@ def tables_of(domain: Domain, width: int) -> tuple[list[Columns], int]:
 
 
 def distance(shares: NDArray[np.float64], others: NDArray[np.float64]) -> float:
-    """The sum of all differences.
+    """Return the L1 distance.
 
     Args:
-        shares: Of one kind of rows.
-        others: Of the other.
+        shares: One table of shares.
+        others: The other table.
     """
     return float(np.abs(shares - others).sum())
 
 
 def independent(real: CountedRows, columns: Columns) -> NDArray[np.float64]:
-    """The table as it would be if columns had nothing to do with each other.
+    """Return the table of shares that independent columns would have.
 
     Args:
-        real: People's rows.
-        columns: Of the table.
+        real: Protected rows.
+        columns: Columns of the table.
     """
     return reduce(np.multiply.outer, [real.shares((name,)) for name in columns])
 
 
 def resampled(counts: Counts) -> float:
-    """The expected distance between a table and that of as many rows drawn from it with replacement.
+    """Return the expected distance between a table and that of a bootstrap sample of the same size.
 
-    Each cell is then binomial, and by de Moivre's formula its mean distance from a whole mean c is 2c(1 − c/n)·P(c).
+    Each cell is binomial. By de Moivre's formula its mean absolute deviation from an integer mean c is 2c(1 −
+    c/n)·P(c).
 
     Args:
         counts: The table.
@@ -102,7 +105,7 @@ def resampled(counts: Counts) -> float:
 
 
 def _mean_distance(count: int, total: int) -> float:
-    """Of a binomial variable of `total` trials from its mean `count`."""
+    """Return the mean absolute deviation of a binomial variable of `total` trials with mean `count`."""
     if count in (0, total):
         return 0.0
     share, others = count / total, total - count

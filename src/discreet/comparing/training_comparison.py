@@ -1,6 +1,6 @@
-"""What is learned from synthetic rows, tried on real ones that were held out, beside what is learned from the other real ones.
+"""Classifiers trained on synthetic and on real rows, both tested on real rows that were held out.
 
-The model is naive Bayes, from tables of a column with each other one: it is learned and tried without a row leaving the engine.
+The classifier is naive Bayes, from tables of two columns: no row leaves the engine for training or testing.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from discreet.engines.tables.residual_sums import Score
 from discreet.measurement.domain import MOST_CELLS, Domain
 
 MOST_CLASSES, MOST_TARGETS = 20, 8
-"""Values of a column that is foretold from the others; and how many such columns are tried."""
+"""Most values of a target column, and most target columns."""
 _STEPS = 2**20
-"""Scores are whole: logarithms times this."""
+"""Scores are integers: logarithms times this."""
 _SMOOTHING = 0.5
-"""Added to every count, so that what was never seen is not impossible."""
+"""Added to every count, so that an unseen value has a positive probability."""
 
 
 def trained(
     known: CountedRows, synthetic: CountedRows, held_out: CountedRows, is_over: Callable[[], bool]
 ) -> list[dict[str, Any]]:
-    """For columns of few values, the share of held-out rows whose value is foretold: learned from real rows, from synthetic ones, and by always
-    saying the most frequent value.
+    """Return, for columns with few values, the accuracy on held-out rows.
+
+    It is that of a model of real rows, of a model of synthetic rows, and of always guessing the most frequent value.
 
     Args:
         known: Real rows that are not held out.
-        synthetic: Rows of nobody.
-        held_out: Real rows.
+        synthetic: Synthetic rows.
+        held_out: Real rows for testing.
         is_over: Whether time is up.
     """
     found: list[dict[str, Any]] = []
@@ -58,13 +59,13 @@ def _targets(domain: Domain) -> list[str]:
 
 
 def _accuracy(rows: CountedRows, held_out: CountedRows, target: str) -> float:
-    """Of what these rows teach."""
+    """Train on these rows and return the accuracy on the held-out rows."""
     decided = held_out.decided(_scores(rows, target), target)
     return float(np.trace(decided) / held_out.number)
 
 
 def _scores(rows: CountedRows, target: str) -> list[Score]:
-    """How likely each value is, by the other columns: a sum of logarithms."""
+    """Return the score of each value, from the other columns: a sum of log-probabilities."""
     domain = rows.domain
     by_column = {}
     for at, name in enumerate(domain.names[:MOST_COLUMNS]):

@@ -1,4 +1,7 @@
-"""Models that are learned privately: integers until the noise, on rows at hand and on protected tables."""
+"""Models that are learned privately, from rows in memory or from protected tables.
+
+Arithmetic before the noise is exact.
+"""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from discreet.errors import TooLarge
 from discreet.learning.models.learned_model import Model
 from discreet.learning.runs.deciders import Decider
 from discreet.learning.runs.evaluation import PURPOSE, Evaluation, measure
-from discreet.learning.runs.measurement_plan import NoisyLook
-from discreet.learning.runs.model_affordability import MOST_COLUMNS, paid_for
+from discreet.learning.runs.measurement_plan import NoisyMeasurement
+from discreet.learning.runs.model_affordability import MOST_COLUMNS, drawing_work
 from discreet.measurement.in_memory_run import of_nobody
 from discreet.measurement.runs import TableRun
 
@@ -34,7 +34,7 @@ def plan(request: EvaluateRequest, context: Context) -> LearningPlan:
     return LearningPlan(measurements=(planned_measurement(measurement),), **plan_facts(evaluation, context))
 
 
-def _evaluation_run(request: EvaluateRequest, context: Context) -> tuple[TableRun, NoisyLook[Any]]:
+def _evaluation_run(request: EvaluateRequest, context: Context) -> tuple[TableRun, NoisyMeasurement[Any]]:
     """The run and its one measurement with its noise. Everything that can be refused is refused before the charge."""
     decider = Decider.of(request.model)
     label, deciding, columns = decider.target, decider.deciding, [*decider.columns, decider.target]
@@ -45,12 +45,12 @@ def _evaluation_run(request: EvaluateRequest, context: Context) -> tuple[TableRu
         raise TooLarge("This evaluation would take too long.", next_step="Evaluate a model of fewer columns.")
     measurer, meter = of_nobody(basis.domain, basis.budget)
     noise = measurer.confusion_noise(deciding, label, measurer.left)
-    measurement = NoisyLook("confusion", noise.size, noise)
+    measurement = NoisyMeasurement("confusion", noise.size, noise)
     evaluation = basis.run(
         f"evaluation of {decider.model}",
         purpose={"kind": PURPOSE, "label": label, "deciding": deciding.described},
         measure=partial(measure, deciding=deciding, label=label),
         measurements=columns_read,
-        computing=paid_for([measurement], meter).seconds,
+        computing=drawing_work([measurement], meter).seconds,
     )
     return evaluation, measurement

@@ -10,9 +10,9 @@ from discreet.api.operations.run_steps import charged_release, plan_facts
 from discreet.api.plans import LearningPlan
 from discreet.api.requests.learn import LearnRequest
 from discreet.learning.data.features import name_of
-from discreet.learning.runs.learning_request import check_wanted
-from discreet.learning.runs.measurement_plan import NoisyLook
-from discreet.learning.runs.model_affordability import afforded
+from discreet.learning.runs.learning_request import check_model
+from discreet.learning.runs.measurement_plan import NoisyMeasurement
+from discreet.learning.runs.model_affordability import plan_measurements
 from discreet.learning.runs.model_release import ModelRelease
 from discreet.measurement.runs import TableRun
 
@@ -31,19 +31,21 @@ def plan(request: LearnRequest[Any], context: Context) -> LearningPlan:
     return LearningPlan(measurements=tuple(map(planned_measurement, measurements)), **plan_facts(learning, context))
 
 
-def _learning_run(request: LearnRequest[Any], context: Context) -> tuple[TableRun, list[NoisyLook[Any]]]:
+def _learning_run(request: LearnRequest[Any], context: Context) -> tuple[TableRun, list[NoisyMeasurement[Any]]]:
     """The run and its measurements with their noise. Everything that can be refused is refused before the charge."""
     model = request.model
-    check_wanted(model)
+    check_model(model)
     basis = model_basis(
         request,
         context,
-        columns=[name_of(feature) for feature in model.wanted],
-        bins={name_of(feature): count for feature in model.wanted if (count := model.bins_in(feature)) is not None},
+        columns=[name_of(feature) for feature in model.all_features],
+        bins={
+            name_of(feature): count for feature in model.all_features if (count := model.bins_in(feature)) is not None
+        },
         label=model.label,
         budget_of=model.budget,
     )
-    measurements, work = afforded(model, basis.domain, basis.budget)
+    measurements, work = plan_measurements(model, basis.domain, basis.budget)
     kind, purpose = type(model).__name__, model.described_for(basis.domain)
     learning = basis.run(
         kind, purpose=purpose, measure=model.measure, measurements=work.columns, computing=work.seconds

@@ -11,7 +11,7 @@ from discreet.api.plans import PlannedMeasurement
 from discreet.api.requests.evaluate import EvaluateRequest
 from discreet.api.requests.learn import LearnRequest
 from discreet.core.number_format import CONFIDENCE
-from discreet.learning.runs.measurement_plan import NoisyLook
+from discreet.learning.runs.measurement_plan import NoisyMeasurement
 from discreet.measurement.runs import Basis
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sql.coded_rows import columns_query
@@ -45,7 +45,7 @@ def model_basis(
     )
 
 
-def planned_measurement(look: NoisyLook[Any]) -> PlannedMeasurement:
+def planned_measurement(look: NoisyMeasurement[Any]) -> PlannedMeasurement:
     """A measurement before it is taken, in rows of columns that are scaled from -1 to 1."""
     norm, within = float(look.noise.sensitivity), float(look.noise.error(CONFIDENCE))
     return PlannedMeasurement(look.what, look.numbers, norm / look.unit, within / look.unit)

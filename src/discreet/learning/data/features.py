@@ -1,7 +1,8 @@
-"""What models are told about columns, from public knowledge: bounds, bins and values; and rows at hand as the codes that follow from it.
+"""Features: what is public about the columns of a model (bounds, bins, values), and the codes of rows in memory.
 
-A row's code depends on that row alone. A number on a line is rounded to one of 257 places between its bounds. What is outside the bounds counts as the nearer bound; a number that is missing is in the middle of them, or in a
-bin of its own; a value that nobody declared, or none, is in a cell of its own.
+The code of a row depends on that row alone. A number without bins is rounded to one of 257 points between its bounds. A
+number outside the bounds is clamped; a missing number is at the middle of the bounds, or in a bin of its own; a missing
+or undeclared value is in a cell of its own.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ Integers: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A column of numbers within bounds that are public: one weight for all of them, or with `bins` one for each bin.
+    """A column of numbers within public bounds: one weight for all of them, or with `bins` one for each bin.
 
     Args:
-        name: Of the column.
-        lower: The least that it can be; numbers below count as this. A curator has it from the catalog.
-        upper: The most that it can be, likewise.
-        bins: How many bins of equal width; none for a straight line.
+        name: Column name.
+        lower: Lower bound; smaller numbers are clamped to it. A curator takes it from the catalog.
+        upper: Upper bound, likewise.
+        bins: Number of bins of equal width. None for one weight.
     """
 
     name: str
@@ -54,11 +55,11 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A column of values that are public, one by one.
+    """A column of public values.
 
     Args:
-        name: Of the column.
-        values: All that it can hold; others share a cell of their own. A curator has them from the catalog.
+        name: Column name.
+        values: All declared values; all others share one cell. A curator takes them from the catalog.
     """
 
     name: str
@@ -68,7 +69,10 @@ class Category:
         if self.values is not None:
             values = tuple(self.values)
             if isinstance(self.values, str) or not values or len(set(values)) < len(values):
-                raise BadInput(f"The values of {self.name} are a list, each of them once.", next_step="List them.")
+                raise BadInput(
+                    f"The values of {self.name} are not a list of different values.",
+                    next_step="Give a list with each value once.",
+                )
             object.__setattr__(self, "values", values)
 
 
@@ -76,7 +80,7 @@ Feature: TypeAlias = Number | Category | str
 
 
 def name_of(feature: Feature) -> str:
-    """What its column is called."""
+    """Return the name of its column."""
     if isinstance(feature, str):
         return feature
     if not isinstance(feature, Number | Category):
@@ -85,7 +89,7 @@ def name_of(feature: Feature) -> str:
 
 
 def feature_to_json(feature: Feature) -> list[Any]:
-    """As JSON has it: what the domain does not say."""
+    """Return what the domain does not contain, as JSON."""
     match feature:
         case Number():
             ends = [None if end is None else str(exact(end)) for end in (feature.lower, feature.upper)]
@@ -96,7 +100,7 @@ def feature_to_json(feature: Feature) -> list[Any]:
 
 
 def feature_from_json(described: Sequence[Any]) -> Feature:
-    """The feature that was described; the values of a category are in the domain."""
+    """Read a feature. The values of a category are in the domain."""
     match described:
         case ["number", name, lower, upper, bins]:
             low, high = (None if end is None else Fraction(end) for end in (lower, upper))
@@ -107,25 +111,25 @@ def feature_from_json(described: Sequence[Any]) -> Feature:
 
 
 def check_undeclared(feature: Feature) -> None:
-    """Refuse bounds and values where a catalog has them."""
+    """Refuse bounds and values that the catalog declares."""
     if (isinstance(feature, Number) and feature.lower is not None) or (
         isinstance(feature, Category) and feature.values
     ):
         raise BadInput(
-            f"The catalog says what {feature.name} can hold.",
+            f"The catalog declares the bounds and values of {feature.name}.",
             next_step="Leave bounds and values out, or select them in the source.",
         )
 
 
 def column_of(feature: Feature, *, bins: int | None) -> Column:
-    """The codes of rows at hand; `bins` are for numbers that have none of their own."""
+    """Return the column of a feature for rows in memory; `bins` is the default for numbers."""
     match feature:
         case Number(name, lower, upper) if lower is not None and upper is not None:
             return _numbers(name, *read_bounds(lower, upper), feature.bins or bins)
         case Category(name, values) if values is not None:
             return Column(name, (*values, None))
     raise NeedsValues(
-        f"What {name_of(feature)} can hold is not public.",
+        f"The bounds or values of {name_of(feature)} are not public.",
         next_step='Declare it: Number("age", 0, 110) or Category("sex", ["F", "M"]), from public knowledge.',
     )
 
@@ -140,12 +144,12 @@ def _numbers(name: str, low: Fraction, high: Fraction, bins: int | None) -> Colu
 
 
 def is_numeric(column: Column) -> bool:
-    """Whether its codes stand for numbers or days in order."""
+    """Return whether its codes are ordered numbers or days."""
     return column.is_ordered and isinstance(next(iter(column.labels)), Bin | int | float | Fraction | date)
 
 
 def attribute_of(feature: Feature, column: Column) -> Attribute:
-    """What a model sees: one number for a number without bins, else a cell a code."""
+    """Return how a model reads a column: a number without bins as one number, others as one cell per code."""
     is_line = not isinstance(feature, Category) and is_numeric(column)
     if is_line and not (isinstance(feature, Number) and feature.bins is not None):
         return Attribute(column.name, column.size, positions(column))
@@ -154,7 +158,10 @@ def attribute_of(feature: Feature, column: Column) -> Attribute:
 
 @lru_cache(maxsize=256)
 def positions(column: Column) -> tuple[int, ...]:
-    """Codes on the grid from -SCALE to SCALE: (2(v - low)SCALE + w/2) div w - SCALE, whose dividends are never negative; 0 for NULL."""
+    """Map codes to integers from -SCALE to SCALE: (2(v - low)SCALE + w/2) div w - SCALE.
+
+    No dividend is negative, so that rounding has one direction; NULL is 0.
+    """
     low, high = ends_of(column)
     return tuple(
         0 if label is None else math.floor(2 * (middle(label) - low) * SCALE / (high - low) + Fraction(1, 2)) - SCALE
@@ -163,7 +170,7 @@ def positions(column: Column) -> tuple[int, ...]:
 
 
 def ends_of(column: Column) -> tuple[Fraction, Fraction]:
-    """The least and the most that its codes stand for; never the same."""
+    """Return the least and the largest number of its codes; they always differ."""
     first, *_, last = [label for label in column.labels if label is not None] * 2
     low, high = (first.lower, last.upper) if isinstance(first, Bin) else (first, last)
     least, most = middle(low), middle(high) - (1 if isinstance(last, Bin) and _is_whole(last) else 0)
@@ -171,7 +178,7 @@ def ends_of(column: Column) -> tuple[Fraction, Fraction]:
 
 
 def middle(label: Any) -> Fraction:
-    """The number that a code stands for: of a bin its middle, of a day its number."""
+    """Return the number of a code: the middle of a bin, the ordinal of a day."""
     if isinstance(label, Bin):
         low, high = middle(label.lower), middle(label.upper)
         return (low + high - (1 if _is_whole(label) else 0)) / 2
@@ -179,18 +186,21 @@ def middle(label: Any) -> Fraction:
 
 
 def _is_whole(label: Bin) -> bool:
-    """Whether the last whole number, or day, of a bin is one below its upper end."""
+    """Return whether the last integer or day of a bin is one below its upper end."""
     return label.is_whole or isinstance(label.lower, date)
 
 
-# Rows at hand
+# Rows in memory
 
 
 def columns_in(rows: Any, features: Sequence[Feature]) -> list[Any]:
-    """The column of each feature: by its name in a frame or a mapping, by its place in an array of two dimensions."""
+    """Return the values of each feature: by name from a frame or mapping, by position from a two-dimensional array."""
     if isinstance(rows, np.ndarray):
         if rows.ndim != 2 or rows.shape[1] != len(features):
-            raise BadData("An array has a row each, and a column for each feature.", next_step="Give columns in order.")
+            raise BadData(
+                "The array does not have one column per feature.",
+                next_step="Give a two-dimensional array with the columns in order.",
+            )
         return [rows[:, at] for at in range(len(features))]
     known = set(rows.columns) if hasattr(rows, "columns") else set(rows) if isinstance(rows, Mapping) else set()
     if not {name_of(feature) for feature in features} <= known:
@@ -199,34 +209,37 @@ def columns_in(rows: Any, features: Sequence[Feature]) -> list[Any]:
 
 
 def codes_in(column: Column, values: Any) -> Integers:
-    """The code of each value; -1 for those that have none."""
+    """Return the code of each value; -1 if it has none."""
     missing = column.labels.index(None) if None in column.labels else None
     if is_numeric(column):
         return _nearest(column, numbers_in(values), missing)
-    places = {label: code for code, label in enumerate(column.labels) if label is not None}
+    code_of = {label: code for code, label in enumerate(column.labels) if label is not None}
     other = -1 if missing is None else missing
-    if isinstance(values, np.ndarray) and values.dtype.kind == "i" and all(type(label) is int for label in places):
-        return _whole_places(values, places, other)
-    return np.array([_place(places, item, other) for item in read_items(values)], np.int64)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "i" and all(type(label) is int for label in code_of):
+        return _integer_codes(values, code_of, other)
+    return np.array([_code(code_of, item, other) for item in read_items(values)], np.int64)
 
 
-def _whole_places(values: Integers, places: Mapping[int, int], other: int) -> Integers:
-    """The same for whole numbers in an array, faster."""
-    known = np.array(sorted(places), np.int64)
+def _integer_codes(values: Integers, code_of: Mapping[int, int], other: int) -> Integers:
+    """Look up integers in an array; faster than one by one."""
+    known = np.array(sorted(code_of), np.int64)
     at = np.minimum(np.searchsorted(known, values), known.size - 1)
-    codes = np.array([places[label] for label in known.tolist()], np.int64)
+    codes = np.array([code_of[label] for label in known.tolist()], np.int64)
     return np.where(known[at] == values, codes[at], other)
 
 
-def _place(places: Mapping[Any, int], item: Any, other: int) -> int:
+def _code(code_of: Mapping[Any, int], item: Any, other: int) -> int:
     try:
-        return places.get(item, other)
-    except Exception:  # noqa: BLE001  what cannot be hashed is no value, whatever it raises
+        return code_of.get(item, other)
+    except Exception:  # noqa: BLE001  `__hash__` of a foreign object can raise anything; such a value is undeclared
         return other
 
 
 def _nearest(column: Column, numbers: NDArray[np.float64], missing: int | None) -> Integers:
-    """Of bins the one that a number is in; of single numbers the nearest, the upper one of two. One number at a time, whatever the others are."""
+    """Return the bin of each number, or the nearest single number (the upper of two).
+
+    No number affects another's code.
+    """
     labels = [label for label in column.labels if label is not None]
     if isinstance(labels[0], Bin):
         cuts = [middle(label.lower) for label in labels[1:]]
@@ -239,17 +252,20 @@ def _nearest(column: Column, numbers: NDArray[np.float64], missing: int | None) 
 
 
 def numbers_in(values: Any) -> NDArray[np.float64]:
-    """Each as a real; what is no number is NaN."""
+    """Return each value as a float; NaN if it is not a number."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf" and values.ndim == 1:
         return values.astype(np.float64)
     return np.array([_float(item) for item in read_items(values)], np.float64)
 
 
 def _float(item: Any) -> float:
-    """A missing date (`NaT`) is a date, too, and says nothing: whatever one value does, nobody's row is refused."""
+    """Read a number or day; NaN if that fails.
+
+    A missing date (`NaT`) is also a `date`. No value may cause a refusal.
+    """
     if isinstance(item, str | bytes):
         return math.nan
     try:
         return float(item.toordinal() if isinstance(item, date) else item)
-    except Exception:  # noqa: BLE001  not only what numbers are known to raise
+    except Exception:  # noqa: BLE001  conversion of a foreign object can raise anything
         return math.nan

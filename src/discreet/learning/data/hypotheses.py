@@ -1,4 +1,4 @@
-"""Finite classes of hypotheses: public functions from a row of whole numbers to yes or no."""
+"""Finite classes of hypotheses: public functions from a row of integers to yes or no."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from discreet.noise.exact_selection import MOST_CANDIDATES
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
-Added = Callable[[int, Integers], tuple[Integers, int]]
+Contributions = Callable[[int, Integers], tuple[Integers, int]]
 GRID = 1 << 10
-"""Numbers are put on so many steps of 1, from -GRID to GRID times GRID."""
+"""Steps per unit: numbers are rounded down to multiples of 1/GRID."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,19 +28,20 @@ class Hypotheses:
     """A finite class of functions from a row to yes or no.
 
     Args:
-        names: One a function, public.
-        columns: How many numbers a row has.
-        says: From rows of whole numbers (in steps of 1/`GRID`) to an array with a row each and a column for each function.
-        described: What class it is, as JSON has it; nothing for one of functions of your own.
-        added: What each number of a row adds, to a constant, for one of the functions: it says yes where the sum is at least 0. None where
-            functions are not of this form.
+        names: Name of each function; public.
+        columns: Number of numbers in a row.
+        evaluate: Maps rows of integers (in steps of 1/`GRID`) to a boolean array, one row per row and one column per
+            function.
+        described: The class as JSON; None for a class of your own functions.
+        contributions: For one of the functions, what each number of a row adds to a sum, and the sum's constant. The
+            function says yes if the sum is at least 0. None if the functions do not have this form.
     """
 
     names: tuple[str, ...]
     columns: int
-    says: Callable[[Integers], Booleans]
+    evaluate: Callable[[Integers], Booleans]
     described: Mapping[str, Any] | None = None
-    added: Added | None = None
+    contributions: Contributions | None = None
 
     def __post_init__(self) -> None:
         check_size(len(self.names))
@@ -50,20 +51,20 @@ class Hypotheses:
 
 
 def check_size(hypotheses: int) -> None:
-    """Refuse none, and more than can be chosen among.
+    """Refuse an empty class, and one that is too large to choose from.
 
     Args:
-        hypotheses: How many there are.
+        hypotheses: Size of the class.
     """
     if not 1 <= hypotheses <= MOST_CANDIDATES:
         raise BadInput("A class has from 1 to 2**24 hypotheses.", next_step="Take fewer columns or a coarser grid.")
 
 
 def conjunctions(columns: int) -> Hypotheses:
-    """All ANDs of columns of 0 and 1, each of them required, required not, or left out: 3**columns.
+    """All ANDs of 0/1 columns, where each column is required, negated or absent: 3**columns hypotheses.
 
     Args:
-        columns: How many, at most 10.
+        columns: At most 10.
     """
     count = read_count(columns, name="columns", most=10)
     forms = list(itertools.product((None, True, False), repeat=count))
@@ -72,7 +73,7 @@ def conjunctions(columns: int) -> Hypotheses:
         for form in forms
     ]
 
-    def says(rows: Integers) -> Booleans:
+    def evaluate(rows: Integers) -> Booleans:
         yes = rows == GRID
         answers = np.ones((len(rows), len(forms)), bool)
         for place, form in enumerate(forms):
@@ -81,17 +82,17 @@ def conjunctions(columns: int) -> Hypotheses:
                     answers[:, place] &= yes[:, at] == wanted
         return answers
 
-    def added(place: int, rows: Integers) -> tuple[Integers, int]:
+    def contributions(place: int, rows: Integers) -> tuple[Integers, int]:
         fails = [(rows[:, at] == GRID) == (wanted is False) for at, wanted in enumerate(forms[place])]
         left_out = np.array([wanted is None for wanted in forms[place]])
         return -(np.stack(fails, axis=1) & ~left_out).astype(np.int64), 0
 
     described = {"class": "conjunctions", "columns": count}
-    return Hypotheses(tuple(name or "always" for name in names), count, says, described, added)
+    return Hypotheses(tuple(name or "always" for name in names), count, evaluate, described, contributions)
 
 
 def thresholds(points: Sequence[Number]) -> Hypotheses:
-    """x0 >= t for each of some points, of one column.
+    """The hypotheses x0 >= t for each of some points t.
 
     Args:
         points: From public knowledge.
@@ -100,12 +101,12 @@ def thresholds(points: Sequence[Number]) -> Hypotheses:
 
 
 def stumps(columns: int, points: Sequence[Number], *, both: bool = True) -> Hypotheses:
-    """Column >= t, and column < t with `both`, for each column and each of some points.
+    """The hypotheses column >= t, and with `both` also column < t, for each column and each of some points t.
 
     Args:
-        columns: How many.
+        columns: Number of columns.
         points: From public knowledge.
-        both: Whether the other direction is in the class too.
+        both: Whether the class contains both directions.
     """
     return _stumps(read_count(columns, name="columns", most=10_000), [_step(point) for point in points], both=both)
 
@@ -117,7 +118,7 @@ def _stumps(count: int, at: Sequence[int], *, both: bool) -> Hypotheses:
     places, steps = np.array([form[0] for form in forms], np.int64), np.array([form[1] for form in forms], np.int64)
     wanted = np.array([form[2] for form in forms], bool)
 
-    def added(place: int, rows: Integers) -> tuple[Integers, int]:
+    def contributions(place: int, rows: Integers) -> tuple[Integers, int]:
         column, step, sign = forms[place]
         parts = np.zeros_like(rows)
         parts[:, column] = -((rows[:, column] >= step) != sign).astype(np.int64)
@@ -125,16 +126,20 @@ def _stumps(count: int, at: Sequence[int], *, both: bool) -> Hypotheses:
 
     described = {"class": "stumps", "columns": count, "steps": list(at), "both": both}
     return Hypotheses(
-        tuple(names), count, lambda rows: (rows[:, places] >= steps) == wanted, described=described, added=added
+        tuple(names),
+        count,
+        lambda rows: (rows[:, places] >= steps) == wanted,
+        described=described,
+        contributions=contributions,
     )
 
 
 def halfspaces(columns: int, *, weights: int, offsets: Sequence[Number]) -> Hypotheses:
-    """All of w · x >= t, for whole weights from -`weights` to `weights`, not all 0, and some offsets t.
+    """All hypotheses w · x >= t, for integer weights from -`weights` to `weights`, not all 0, and some offsets t.
 
     Args:
-        columns: How many.
-        weights: The largest weight.
+        columns: Number of columns.
+        weights: Largest weight.
         offsets: From public knowledge.
     """
     count, most = read_count(columns, name="columns", most=16), read_count(weights, name="weights", most=100)
@@ -143,33 +148,33 @@ def halfspaces(columns: int, *, weights: int, offsets: Sequence[Number]) -> Hypo
 
 def _halfspaces(count: int, most: int, steps: Sequence[int]) -> Hypotheses:
     if (2 * most + 1) ** count * len(steps) > MOST_CANDIDATES:
-        raise BadInput("These are too many halfspaces.", next_step="Take fewer columns, weights or offsets.")
+        raise BadInput("The class has too many halfspaces.", next_step="Take fewer columns, weights or offsets.")
     all_weights = [w for w in itertools.product(range(-most, most + 1), repeat=count) if any(w)]
     matrix = np.array(all_weights, np.int64).T
     names = [f"{w} · x >= {step / GRID:g}" for w in all_weights for step in steps]
 
-    def says(rows: Integers) -> Booleans:
-        sums = rows @ matrix  # whole numbers: exact, in whatever order they are added
+    def evaluate(rows: Integers) -> Booleans:
+        sums = rows @ matrix  # integers: exact in any order of addition
         return (sums[:, :, None] >= np.array(steps)).reshape(len(rows), -1)
 
-    def added(place: int, rows: Integers) -> tuple[Integers, int]:
+    def contributions(place: int, rows: Integers) -> tuple[Integers, int]:
         weights, step = divmod(place, len(steps))
         return rows * matrix[:, weights], -steps[step]
 
     described = {"class": "halfspaces", "columns": count, "weights": most, "steps": list(steps)}
-    return Hypotheses(tuple(names), count, says, described, added)
+    return Hypotheses(tuple(names), count, evaluate, described, contributions)
 
 
 def own(columns: int, functions: dict[str, Callable[[tuple[float, ...]], bool]]) -> Hypotheses:
-    """A class of one's own. Each function sees one row at a time; what it does not answer with True is a no.
+    """A class of your own functions. A function gets one row; every result other than True is a no.
 
     Args:
-        columns: How many numbers a row has.
-        functions: By name. They must not look at anything but the row.
+        columns: Number of numbers in a row.
+        functions: By name. They must depend on the row alone.
     """
     count = read_count(columns, name="columns", most=10_000)
 
-    def says(rows: Integers) -> Booleans:
+    def evaluate(rows: Integers) -> Booleans:
         answers = np.zeros((len(rows), len(functions)), bool)
         for at, row in enumerate(rows.tolist()):
             numbers = tuple(step / GRID for step in row)
@@ -177,13 +182,13 @@ def own(columns: int, functions: dict[str, Callable[[tuple[float, ...]], bool]])
                 answers[at, place] = _answer(function, numbers)
         return answers
 
-    return Hypotheses(tuple(functions), count, says)
+    return Hypotheses(tuple(functions), count, evaluate)
 
 
 def _answer(function: Callable[[tuple[float, ...]], bool], row: tuple[float, ...]) -> bool:
     try:
         return function(row) is True
-    except Exception:  # noqa: BLE001  nobody's row may decide whether there is an answer
+    except Exception:  # noqa: BLE001  a row must not decide whether the run fails
         return False
 
 
@@ -194,14 +199,14 @@ def _step(point: Number) -> int:
     return math.ceil(Fraction(number) * GRID)
 
 
-# As JSON, and back
+# JSON
 
 
 def hypotheses_from_json(described: Mapping[str, Any] | None) -> Hypotheses:
-    """The class that was described.
+    """Read a class.
 
     Args:
-        described: As `Hypotheses.described` has it.
+        described: From `Hypotheses.described`.
     """
     match described:
         case {"class": "conjunctions", "columns": count}:
@@ -213,16 +218,16 @@ def hypotheses_from_json(described: Mapping[str, Any] | None) -> Hypotheses:
                 read_count(count, name="columns", most=16), read_count(most, name="weights", most=100), steps
             )
     raise BadInput(
-        "There is no such class of hypotheses.",
-        next_step="Use conjunctions, stumps or halfspaces; functions of your own are for a curator at hand.",
+        "Unknown class of hypotheses.",
+        next_step="Use conjunctions, stumps or halfspaces. Your own functions need a local curator.",
     )
 
 
 def size_of(described: Mapping[str, Any]) -> int:
-    """How many hypotheses a class has, before any of them is written down.
+    """Return an upper bound on the size of a class without building it.
 
     Args:
-        described: As `Hypotheses.described` has it.
+        described: From `Hypotheses.described`.
     """
     match described:
         case {"class": "conjunctions", "columns": int(count)}:

@@ -1,4 +1,4 @@
-"""What models of classes share: the classes are parameters, never read off the labels."""
+"""What classifiers share. The classes are parameters; they are never inferred from labels."""
 
 from __future__ import annotations
 
@@ -23,28 +23,29 @@ _STEPS, _FAR = 1024, 2.0**20
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Classifier(Model):
-    """A model that says how likely each class is.
+    """A model that estimates the probability of each class.
 
     Args:
-        classes: All classes, from public knowledge; rows of others are left out. A curator has them from the catalog.
-        target: The column of classes, where a curator learns.
+        classes: All classes, from public knowledge; rows of other classes are dropped. A curator takes them from the
+            catalog.
+        target: Column of the classes, if a curator learns.
     """
 
     classes: Sequence[Any] | None = None
     target: str = "y"
 
     @property
-    def wanted(self) -> list[Feature]:
+    def all_features(self) -> list[Feature]:
         return [*self.features, self.target]
 
     @property
     def label(self) -> str | None:
         return self.target
 
-    def _columns_at_hand(self) -> list[Any]:
+    def _declared_columns(self) -> list[Any]:
         if self.classes is None:
             raise NeedsValues("The classes are not public.", next_step="Give classes=[0, 1], from public knowledge.")
-        return [*super()._columns_at_hand(), Column(self.target, tuple(self.classes))]
+        return [*super()._declared_columns(), Column(self.target, tuple(self.classes))]
 
     def bins_in(self, feature: Feature) -> int | None:
         return None if feature == self.target else super().bins_in(feature)
@@ -64,47 +65,51 @@ class Classifier(Model):
 
     @property
     def feature_names_in_(self) -> list[str]:
-        """The names of the features."""
+        """Names of the features."""
         return [name_of(feature) for feature in self.features]
 
     @abstractmethod
     def deciding(self) -> Deciding:
-        """What it decides about a row, from codes and whole numbers alone: for an engine that counts how often it is right."""
+        """Return its decisions as integer scores or splits of codes: an engine can count with them how often it is
+        right.
+        """
 
     def _by_scores(self, constants: Floats, tables: Mapping[str, Floats]) -> Deciding:
-        """The class with the largest sum; numbers are rounded to 1/1024."""
+        """Decide for the class with the largest sum of scores, rounded to 1/1024."""
         rounded = np.rint(np.clip(constants, -_FAR, _FAR) * _STEPS).astype(np.int64)
-        places = {
+        tables_at = {
             self.domain.names.index(name): np.rint(np.clip(table, -_FAR, _FAR) * _STEPS)
             for name, table in tables.items()
         }
         scores = [
-            Score({at: tuple(int(x) for x in table[:, k]) for at, table in places.items()}, int(rounded[k]))
+            Score({at: tuple(int(x) for x in table[:, k]) for at, table in tables_at.items()}, int(rounded[k]))
             for k in range(len(rounded))
         ]
         return Deciding(len(rounded), tuple(scores))
 
     @abstractmethod
     def predict_proba(self, rows: Any) -> Floats:
-        """How likely each class is, a row each.
+        """Estimate the probability of each class, one row per row.
 
         Args:
-            rows: As `fit` takes them.
+            rows: In a form that `fit` reads.
         """
 
     def predict(self, rows: Any) -> NDArray[Any]:
-        """The likeliest class of each row.
+        """Predict the most likely class of each row.
 
         Args:
-            rows: As `fit` takes them.
+            rows: In a form that `fit` reads.
         """
         return self.classes_[self.predict_proba(rows).argmax(axis=1)]
 
     def score(self, rows: Any, y: Any) -> float:
-        """The share of rows at hand whose class is predicted. It is exact, and so not private: for rows that are public or one's own.
+        """Return the share of rows whose class is predicted.
+
+        It is exact and not private: use it on public or your own rows.
 
         Args:
-            rows: As `fit` takes them.
+            rows: In a form that `fit` reads.
             y: Their classes.
         """
         predicted, true = self.predict(rows).tolist(), read_items(y)

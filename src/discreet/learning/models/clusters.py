@@ -1,4 +1,4 @@
-"""K-means on a noisy histogram: cells of a public grid stand for the rows in them."""
+"""K-means on a noisy histogram over a public grid: each cell represents its rows."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from discreet.learning.data.features import (
     numbers_in,
 )
 from discreet.learning.models.learned_model import Floats, Model
-from discreet.learning.runs.measurement_plan import NoisyLook
-from discreet.learning.runs.model_card import Learned
+from discreet.learning.runs.measurement_plan import NoisyMeasurement
+from discreet.learning.runs.model_card import LearnedNumber
 from discreet.measurement.domain import Domain
 from discreet.measurement.feature_vectors import SumMeasurer
 from discreet.measurement.measurer import Measured
@@ -32,7 +32,7 @@ from discreet.measurement.transcript import Transcript, measurements_in
 from discreet.mechanisms import Gaussian, Laplace
 
 CELLS = 4096
-"""Of the histogram, where nobody says how many bins."""
+"""Cells of the histogram if no number of bins is given."""
 MOST_COLUMNS, MOST_CELLS, MOST_CLUSTERS = 6, 2**16, 64
 _ROUNDS, _STARTS = 100, 12
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -40,12 +40,14 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KMeans(Model):
-    """Centres of clusters of numbers that are scaled from -1 to 1 between their bounds. Pure where it is paid for in epsilon.
+    """Centres of clusters of numbers, scaled to [-1, 1] between their bounds.
 
-    ± of a centre is what the noise of the histogram does to it.
+    Pure epsilon-DP if the cost is an epsilon.
+
+    The interval of a centre covers the noise of the histogram.
 
     Args:
-        clusters: How many.
+        clusters: Number of clusters.
     """
 
     clusters: int = 3
@@ -62,10 +64,10 @@ class KMeans(Model):
 
     @property
     def cells_each(self) -> int:
-        """Bins of a number that has none of its own."""
+        """Default number of bins of a column."""
         return max(2, int(CELLS ** (1 / len(list(self.features))) + 1e-9))
 
-    def _columns_at_hand(self) -> list[Any]:
+    def _declared_columns(self) -> list[Any]:
         return [column_of(feature, bins=self.cells_each) for feature in self.features]
 
     def bins_in(self, feature: Feature) -> int | None:
@@ -73,29 +75,30 @@ class KMeans(Model):
 
     def check(self, domain: Domain) -> None:
         if not all(is_numeric(domain.column(name_of(feature))) for feature in self.features):
-            raise BadInput("Clusters are of numbers.", next_step="Leave categories out.")
+            raise BadInput("Clusters need numbers.", next_step="Remove categories from the features.")
         if len(list(self.features)) > MOST_COLUMNS:
             raise BadInput(
-                f"Clusters are of at most {MOST_COLUMNS} numbers.", next_step="Choose fewer, such as components."
+                f"Clusters have at most {MOST_COLUMNS} columns.",
+                next_step="Choose fewer columns, such as principal components.",
             )
         if domain.cells(domain.names) > MOST_CELLS:
             raise TooLarge(
                 f"The histogram would have more than {MOST_CELLS:,} cells.", next_step="Ask for fewer bins or columns."
             )
 
-    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Gaussian | Laplace]]:
+    def measurements(self, measurer: SumMeasurer) -> list[NoisyMeasurement[Gaussian | Laplace]]:
         noise = measurer.noise(measurer.domain.names, measurer.left)
-        return [NoisyLook("table", noise.size, noise)]
+        return [NoisyMeasurement("table", noise.size, noise)]
 
     def measure(self, measurer: SumMeasurer) -> None:
-        (look,) = self.looks(measurer)
-        measurer.noisy(measurer.domain.names, look.noise)
+        (planned,) = self.measurements(measurer)
+        measurer.noisy(measurer.domain.names, planned.noise)
 
     def burden(self, numbers: int) -> int:
         return numbers * self.clusters * len(list(self.features))
 
     def conclude(self, domain: Domain, transcript: Transcript) -> None:
-        (table,) = (look for look in measurements_in(transcript.steps) if isinstance(look, Measured))
+        (table,) = (measured for measured in measurements_in(transcript.steps) if isinstance(measured, Measured))
         axes = [_scaled(column) for column in domain.columns]
         points = np.stack([axis.reshape(-1) for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
         counts, noise = table.values.reshape(-1).astype(np.float64), math.sqrt(table.variance)
@@ -112,13 +115,13 @@ class KMeans(Model):
             self.deviations[at] = noise * np.sqrt(spread) / max(self.sizes[at], noise)
 
     @property
-    def learned(self) -> list[Learned]:
+    def learned(self) -> list[LearnedNumber]:
         numbers = []
         for at, (centre, off) in enumerate(zip(self.cluster_centers_, self.deviations, strict=True)):
             for column, value, deviation in zip(self.domain.columns, centre.tolist(), off.tolist(), strict=True):
                 low, high = map(float, ends_of(column))
                 numbers.append(
-                    Learned(
+                    LearnedNumber(
                         f"{at + 1}: {column.name}", low + (value + 1) / 2 * (high - low), deviation * (high - low) / 2
                     )
                 )
@@ -126,7 +129,7 @@ class KMeans(Model):
 
     @property
     def remarks(self) -> list[str]:
-        return ["± is the noise of counts in cells; how coarse the cells are comes on top"]
+        return ["± covers the noise of the cells' counts, and not the rounding to cells"]
 
     def _points(self, rows: Any) -> Floats:
         columns = zip(self.domain.columns, columns_in(rows, self.features), strict=True)
@@ -137,18 +140,18 @@ class KMeans(Model):
         return np.stack(scaled, axis=1)
 
     def predict(self, rows: Any) -> Any:
-        """The number of each row's cluster, from 0.
+        """Return the number of each row's cluster, from 0.
 
         Args:
-            rows: As `fit` takes them.
+            rows: In a form that `fit` reads.
         """
         return _nearest(self._points(rows), self.cluster_centers_)
 
     def inertia(self, rows: Any) -> float:
-        """The sum of squared distances of rows at hand from their centres, scaled. It is exact, and so not private.
+        """Return the sum of squared scaled distances from the nearest centre. It is exact and not private.
 
         Args:
-            rows: As `fit` takes them.
+            rows: In a form that `fit` reads.
         """
         points = self._points(rows)
         return _inertia(points, np.ones(len(points)), self.cluster_centers_)
@@ -166,7 +169,7 @@ def _nearest(points: Floats, centres: Floats) -> Any:
 
 
 def _centres(points: Floats, weights: Floats, count: int) -> Floats:
-    """The best of several starts of Lloyd's rounds, by the noisy histogram."""
+    """Run Lloyd's algorithm from several starts and return the best centres for the noisy histogram."""
     kept = weights > 0
     points, weights = points[kept], weights[kept]
     found = [_rounds(points, weights, _start(points, weights, count, number)) for number in range(_STARTS)]
@@ -174,7 +177,10 @@ def _centres(points: Floats, weights: Floats, count: int) -> Floats:
 
 
 def _start(points: Floats, weights: Floats, count: int, number: int) -> Floats:
-    """Centres far apart, as k-means++ has them: each where a share of weight times squared distance is reached. Shares are spread evenly, not drawn."""
+    """Choose starting centres by weight times squared distance, as k-means++ does, but without random draws.
+
+    Each start takes other quantiles of the distribution from which k-means++ would draw.
+    """
     centres = np.empty((0, points.shape[1]))
     for at in range(count):
         far = ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2).min(axis=1) if at else np.ones(len(points))

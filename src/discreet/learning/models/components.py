@@ -1,4 +1,4 @@
-"""Principal components from noisy products: directions in which scaled columns vary most."""
+"""Principal components from noisy products: the directions of largest variance of scaled columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.core.exact import read_count
 from discreet.errors import BadInput
 from discreet.learning.models.learned_model import Floats
 from discreet.learning.models.product_moments import Moments, NoisyProducts, design_of
-from discreet.learning.runs.model_card import Learned
+from discreet.learning.runs.model_card import LearnedNumber
 from discreet.measurement.domain import Domain
 from discreet.measurement.feature_vectors import SCALE
 from discreet.measurement.transcript import Transcript
@@ -19,10 +19,12 @@ from discreet.measurement.transcript import Transcript
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PCA(Moments):
-    """The directions of largest variance of columns that are scaled from -1 to 1 between their bounds. ± is the noise, to first order.
+    """The directions of largest variance of columns, scaled to [-1, 1] between their bounds.
+
+    Intervals cover the noise, to first order.
 
     Args:
-        components: How many.
+        components: Number of components.
     """
 
     components: int = 2
@@ -39,32 +41,34 @@ class PCA(Moments):
         return {"components": self.components}
 
     def check(self, domain: Domain) -> None:
-        width = design_of(self.wanted, domain).width - 1
+        width = design_of(self.all_features, domain).width - 1
         if self.components > width:
-            raise BadInput(f"There are {width} directions.", next_step=f"Ask for at most {width} components.")
+            raise BadInput(
+                f"The columns have only {width} directions.", next_step=f"Ask for at most {width} components."
+            )
 
     @classmethod
     def from_moments(cls, moments: Moments, *, components: int = 2) -> PCA:
-        """Components of moments that were measured: nothing is spent.
+        """Compute components from learned moments, free.
 
         Args:
-            moments: What was measured.
-            components: How many.
+            moments: A learned model.
+            components: Number of components.
         """
-        made = cls(
+        model = cls(
             features=moments.features,
             components=components,
             epsilon=moments.epsilon,
             delta=moments.delta,
             rho=moments.rho,
         )
-        made.check(moments.domain)
-        made.follow(moments)
-        made._find(moments.products)
-        return made
+        model.check(moments.domain)
+        model.adopt(moments)
+        model._find(moments.products)
+        return model
 
     def conclude(self, domain: Domain, transcript: Transcript) -> None:
-        self._find(NoisyProducts.of(design_of(self.wanted, domain), transcript))
+        self._find(NoisyProducts.of(design_of(self.all_features, domain), transcript))
 
     def _find(self, products: NoisyProducts) -> None:
         self.products = products
@@ -77,27 +81,27 @@ class PCA(Moments):
         vectors = vectors * np.where(signs == 0, 1, signs)
         self.components_ = vectors[:, : self.components].T
         self.explained_variance_ = np.maximum(values[: self.components], 0)
-        self.deviations = _turned_by_noise(values, vectors, products.deviation / products.rows)[: self.components]
+        self.deviations = _rotation_by_noise(values, vectors, products.deviation / products.rows)[: self.components]
 
     @property
-    def learned(self) -> list[Learned]:
-        names, noise = self.places[1:], self.products.deviation / self.products.rows
+    def learned(self) -> list[LearnedNumber]:
+        names, noise = self.entries[1:], self.products.deviation / self.products.rows
         numbers = []
         for at, (vector, value) in enumerate(zip(self.components_, self.explained_variance_, strict=True)):
             numbers.append(
-                Learned(f"variance along {at + 1}", float(value), noise * float(np.sqrt(2 - (vector**4).sum())))
+                LearnedNumber(f"variance along {at + 1}", float(value), noise * float(np.sqrt(2 - (vector**4).sum())))
             )
             numbers += [
-                Learned(f"{at + 1}: {name}", float(entry), float(off))
+                LearnedNumber(f"{at + 1}: {name}", float(entry), float(off))
                 for name, entry, off in zip(names, vector, self.deviations[at], strict=True)
             ]
         return numbers
 
     def transform(self, rows: Any) -> Floats:
-        """Rows along the components.
+        """Project rows onto the components.
 
         Args:
-            rows: As `fit` takes them.
+            rows: In a form that `fit` reads.
         """
         design, codes = self.products.design, self.codes(rows)
         whole = np.zeros((len(codes), design.width - 1))
@@ -109,10 +113,10 @@ class PCA(Moments):
         return (whole - self.mean_) @ self.components_.T
 
 
-def _turned_by_noise(values: Floats, vectors: Floats, noise: float) -> Floats:
-    """How far symmetric noise turns each eigenvector, place by place: Σ over others of its place squared times (noise / gap)², at most 1."""
+def _rotation_by_noise(values: Floats, vectors: Floats, noise: float) -> Floats:
+    """Estimate the error of each eigenvector's entries: Σ over the other vectors of entry² · min(1, (noise / gap)²)."""
     gaps = values[:, None] - values[None, :]
     with np.errstate(divide="ignore"):
-        turned = np.minimum((noise / np.where(gaps == 0, np.inf, gaps)) ** 2, 1.0)
-    np.fill_diagonal(turned, 0.0)
-    return np.sqrt(turned @ (vectors**2).T)
+        rotated = np.minimum((noise / np.where(gaps == 0, np.inf, gaps)) ** 2, 1.0)
+    np.fill_diagonal(rotated, 0.0)
+    return np.sqrt(rotated @ (vectors**2).T)

@@ -1,4 +1,4 @@
-"""A decision tree: level by level a split that leaves classes nearly as pure as the best, then noisy counts in the leaves."""
+"""A decision tree: private selection of a split level by level, then noisy counts in the leaves."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from discreet.learning.data.features import is_numeric, name_of
 from discreet.learning.models.classifier import Classifier
 from discreet.learning.models.learned_model import Floats
 from discreet.learning.models.product_moments import end_name, label_name
-from discreet.learning.runs.measurement_plan import NoisyLook, Work
-from discreet.learning.runs.model_card import Learned
+from discreet.learning.runs.measurement_plan import NoisyMeasurement, Work
+from discreet.learning.runs.model_card import LearnedNumber
 from discreet.measurement.domain import Bin, Column, Domain
 from discreet.measurement.feature_vectors import IMPURITY, MOST_CELLS, Deciding, Partition, Split, SumMeasurer
 from discreet.measurement.transcript import Transcript
@@ -24,18 +24,20 @@ from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 
 MOST_DEPTH = 8
 _SCORED = 4e-5
-"""Seconds for the score of a query in a leaf, and in all parts above it."""
+"""Seconds for the score of a split in a leaf, and in all parts above it."""
 Choice: TypeAlias = Exponential | PermuteAndFlip
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DecisionTree(Classifier):
-    """Queries about one column each, and how likely each class is where they lead. Pure where it is paid for in epsilon.
+    """Splits by one column each, and the probability of each class in each leaf.
 
-    ± of a chance is what the noise of its leaf's counts does to it.
+    Pure epsilon-DP if the cost is an epsilon.
+
+    The interval of a probability covers the noise of its leaf's counts.
 
     Args:
-        depth: How many queries lead to a leaf.
+        depth: Number of splits above a leaf.
     """
 
     depth: int = 5
@@ -59,7 +61,7 @@ class DecisionTree(Classifier):
         if codes > MOST_CELLS:
             raise TooLarge(
                 f"The columns of this tree have {codes:,} values together, more than {MOST_CELLS:,}.",
-                next_step="Leave columns out, or ask for fewer bins.",
+                next_step="Remove columns, or use fewer bins.",
             )
 
     def work(self, domain: Domain) -> Work:
@@ -71,20 +73,20 @@ class DecisionTree(Classifier):
 
     def _candidates(self, domain: Domain) -> list[Split]:
         columns = [(domain.names.index(name_of(feature)), domain.column(name_of(feature))) for feature in self.features]
-        return [Split(place, sides) for place, column in columns for sides in _sides(column)]
+        return [Split(at, sides) for at, column in columns for sides in _sides(column)]
 
     def _noises(self, measurer: SumMeasurer) -> tuple[list[Choice], Gaussian | Laplace]:
-        """Of the choice at each level, and of the counts in leaves."""
-        weights = [2 * self.depth + level for level in range(self.depth)]  # deeper, splits are harder to tell apart
+        """Return the noise of the choice at each level, and of the counts in the leaves."""
+        weights = [2 * self.depth + level for level in range(self.depth)]  # scores of deeper splits differ less
         *levels, leaves = measurer.shares([*weights, sum(weights) / 3])
         count = self._queries(measurer.domain)
         choices = [measurer.split_choice(count, share) for share in levels]
         return choices, measurer.parts_noise(self.depth, self.target, leaves)
 
-    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Any]]:
+    def measurements(self, measurer: SumMeasurer) -> list[NoisyMeasurement[Any]]:
         choices, leaves = self._noises(measurer)
-        levels = [NoisyLook("splits", 2**level, choice, IMPURITY) for level, choice in enumerate(choices)]
-        return [*levels, NoisyLook("parts", leaves.size, leaves)]
+        levels = [NoisyMeasurement("splits", 2**level, choice, IMPURITY) for level, choice in enumerate(choices)]
+        return [*levels, NoisyMeasurement("parts", leaves.size, leaves)]
 
     def measure(self, measurer: SumMeasurer) -> None:
         candidates = self._candidates(measurer.domain)
@@ -120,15 +122,17 @@ class DecisionTree(Classifier):
         return self.chances[self._leaves(rows)]
 
     @property
-    def learned(self) -> list[Learned]:
+    def learned(self) -> list[LearnedNumber]:
         return [
-            Learned(f"P({label} | {self._path(leaf)})", float(self.chances[leaf, k]), float(self.deviations[leaf, k]))
+            LearnedNumber(
+                f"P({label} | {self._path(leaf)})", float(self.chances[leaf, k]), float(self.deviations[leaf, k])
+            )
             for leaf in range(len(self.chances))
             for k, label in enumerate(self.classes_)
         ]
 
     def _path(self, leaf: int) -> str:
-        """The queries that lead to a leaf, and how they are answered."""
+        """Return the conditions on the path to a leaf."""
         parts = []
         for depth, level in enumerate(self.partition):
             split = level[leaf >> (self.depth - depth)]
@@ -138,17 +142,20 @@ class DecisionTree(Classifier):
 
 
 def _numbers(column: Column) -> int:
-    """How many codes are of numbers, and not of NULL."""
+    """Return the number of codes without NULL."""
     return sum(label is not None for label in column.labels)
 
 
 def _firsts(column: Column) -> range:
-    """The first code that each query about a column is answered with yes for."""
+    """Return the first code of the second side of each split of a column."""
     return range(1, _numbers(column)) if is_numeric(column) else range(column.size)
 
 
 def _sides(column: Column) -> Iterator[tuple[bool, ...]]:
-    """Of numbers, whether they are beyond each end of a bin; of others, whether they are each value. NULL is beyond nothing."""
+    """Yield each split of a column: numbers by the ends of bins, other values one against the rest.
+
+    NULL is never above an end.
+    """
     for first in _firsts(column):
         beyond = _numbers(column) if is_numeric(column) else first + 1
         yield tuple(first <= code < beyond for code in range(column.size))
@@ -163,7 +170,7 @@ def _query(column: Column, split: Split) -> str:
 
 
 def _chances(counts: Floats, noise: float) -> tuple[Floats, Floats]:
-    """The shares of classes in each leaf; where noise hides a leaf, in the smallest part around it that noise does not hide."""
+    """Return the shares of classes in each leaf, or in the smallest part around it whose counts exceed the noise."""
     leaves = len(counts)
     chances, deviations = np.zeros_like(counts), np.zeros_like(counts)
     for leaf in range(leaves):

@@ -1,7 +1,8 @@
-"""What every model is: parameters, what it looks at through a measurer, and what it concludes from the looks.
+"""What all models share: parameters, measurements of rows, and the computation of the model from their noisy outcomes.
 
-`measure` sees rows through a `SumMeasurer` and in no other way, on arrays as on protected tables; `conclude` has the transcript of its looks alone. So a
-model on a curator's rows and one on rows at hand are the same code, and nothing private is in either.
+`measure` reads rows only through a `SumMeasurer`, both for arrays and for protected tables, and `conclude` gets only
+the transcript of noisy outcomes. The same code therefore learns from a curator's rows and from rows in memory, and a
+model contains nothing private.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from discreet.learning.data.features import (
     feature_to_json,
     name_of,
 )
-from discreet.learning.runs.measurement_plan import NoisyLook, Work
-from discreet.learning.runs.model_card import Card, Learned
+from discreet.learning.runs.measurement_plan import NoisyMeasurement, Work
+from discreet.learning.runs.model_card import Card, LearnedNumber
 from discreet.ledger.charges.release_json import mechanism_from_json_as
 from discreet.measurement.domain import Domain, domain_from_json
 from discreet.measurement.feature_vectors import SumMeasurer
@@ -51,13 +52,14 @@ _bits = SYSTEM_BITS
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Model(ABC):
-    """A model that is learned privately. There is no default epsilon, and nothing is read off the rows but what is paid for.
+    """A model that is learned privately. There is no default epsilon.
 
     Args:
-        features: What it sees of a row: `Number("age", 17, 90, bins=16)`, `Category("sex", ["F", "M"])`; names where a curator knows the rest.
-        epsilon: What learning may cost on rows at hand; a curator is told its own.
-        delta: At which epsilon is converted to rho; it is not spent.
-        rho: The price as zCDP, instead of both.
+        features: Columns of a row: `Number("age", 17, 90, bins=16)`, `Category("sex", ["F", "M"])`; names if a curator
+            learns.
+        epsilon: Privacy cost of learning from rows in memory. For a curator, give it to `learn`.
+        delta: The delta at which epsilon is converted to rho; it is not spent.
+        rho: Privacy cost as zCDP, instead of epsilon and delta.
     """
 
     features: Sequence[Feature]
@@ -66,123 +68,125 @@ class Model(ABC):
     rho: Real | None = None
     _transcript: Transcript | None = field(default=None, init=False)
     domain: Domain = field(init=False)
-    """What is public about the rows it was learned from."""
+    """Public description of the rows that it was learned from."""
     receipt: str = field(default="", init=False)
-    """Under which the ledger has the charge, where there is one."""
+    """Receipt of the charge in the ledger; empty without one."""
     replayed: bool = field(default=False, init=False)
 
     needs_rho: ClassVar[bool] = False
-    """Whether it is Gaussian noise or nothing."""
+    """Whether it requires Gaussian noise."""
     bins: ClassVar[int | None] = None
-    """Of numbers that have none of their own; none where they stay numbers."""
+    """Default number of bins of a numeric column; None if it stays one number."""
 
     def __init_subclass__(cls) -> None:
         inherit_parameter_docs(cls)
 
     def __post_init__(self) -> None:
         if isinstance(self.features, str) or not list(self.features):
-            raise BadInput("A model needs features.", next_step="Name one column at least that it sees.")
-        names = [name_of(feature) for feature in self.wanted]
+            raise BadInput("A model needs features.", next_step="Name at least one column.")
+        names = [name_of(feature) for feature in self.all_features]
         if len(set(names)) < len(names):
-            raise BadInput("A model names each column once.", next_step="Leave the second out.")
+            raise BadInput("A model names a column twice.", next_step="Name each column once.")
 
-    # What it is about
+    # Description
 
     @property
-    def wanted(self) -> list[Feature]:
-        """All columns that it looks at: features, then the target if there is one."""
+    def all_features(self) -> list[Feature]:
+        """All its columns: features, then the target if there is one."""
         return list(self.features)
 
     @property
     def label(self) -> str | None:
-        """The column whose missing values leave a row out."""
+        """Rows without a value in this column are dropped."""
         return None
 
     @property
     def described(self) -> dict[str, Any]:
-        """What makes two models the same query, as JSON has it."""
+        """The model as JSON. Two models with the same description are the same query."""
         return {
             "kind": PURPOSE,
             "model": type(self).__name__,
-            "columns": [feature_to_json(feature) for feature in self.wanted],
+            "columns": [feature_to_json(feature) for feature in self.all_features],
             "target": self.label is not None,
             **self._settings(),
         }
 
-    def described_for(self, domain: Domain) -> dict[str, Any]:  # noqa: ARG002  most are described by themselves
-        """The same, where what it does is known by the rows it is about."""
+    def described_for(self, domain: Domain) -> dict[str, Any]:  # noqa: ARG002  overridden by a model that depends on it
+        """The description, for a model that depends on the domain."""
         return self.described
 
     def _settings(self) -> dict[str, Any]:
         return {}
 
     def bins_in(self, feature: Feature) -> int | None:
-        """How many bins a curator shall put a column into, if it is of numbers: many for a line.
+        """Return the number of bins of a numeric column for a curator. A column with one weight has many.
 
         Args:
-            feature: What the model was told of it.
+            feature: A feature of the model.
         """
         if isinstance(feature, Category):
             return None
         return (feature.bins if isinstance(feature, Number) else None) or self.bins or MOST_BINS
 
     def work(self, domain: Domain) -> Work:
-        """What its looks take an engine, and what is computed between them.
+        """Return the work of its measurements and of the computation between them.
 
         Args:
-            domain: What is public about the rows.
+            domain: Public description of the rows.
         """
         return Work(len(domain.columns))
 
     @abstractmethod
     def check(self, domain: Domain) -> None:
-        """Refuse, from public facts, what cannot be learned from such rows.
+        """Refuse, from public values alone, a model that cannot be learned from such rows.
 
         Args:
-            domain: What is public about them.
+            domain: Public description of the rows.
         """
 
     @abstractmethod
-    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Any]]:
-        """What every look will be and its noise, from public facts alone: nothing is drawn.
+    def measurements(self, measurer: SumMeasurer) -> list[NoisyMeasurement[Any]]:
+        """Return all measurements with their noise, from public values alone. Nothing is drawn.
 
         Args:
-            measurer: Of the rows, or of nobody's.
+            measurer: Measures the rows, or plans without rows.
         """
 
     @abstractmethod
     def measure(self, measurer: SumMeasurer) -> None:
-        """Every look, in order, with the noise that `looks` says; each depends on public facts and earlier outcomes alone.
+        """Take all measurements in order, with the noise of `measurements`.
+
+        Each depends on public values and earlier outcomes alone.
 
         Args:
-            measurer: Of the rows.
+            measurer: Measures the rows.
         """
 
     @abstractmethod
     def conclude(self, domain: Domain, transcript: Transcript) -> None:
-        """Set what was learned.
+        """Compute the model.
 
         Args:
-            domain: What is public about the rows.
-            transcript: Of the looks.
+            domain: Public description of the rows.
+            transcript: Noisy outcomes of the measurements.
         """
 
     def burden(self, numbers: int) -> int:
-        """How many numbers are worked on, at each turn, where so many were drawn.
+        """Return how many numbers `conclude` computes with in each round.
 
         Args:
-            numbers: That were drawn.
+            numbers: Number of noisy outcomes.
         """
         return numbers
 
     @property
     @abstractmethod
-    def learned(self) -> list[Learned]:
-        """Every number that was learned, with the deviation of its error."""
+    def learned(self) -> list[LearnedNumber]:
+        """Every learned number, with the standard deviation of its error."""
 
     @property
     def remarks(self) -> list[str]:
-        """What ± covers, and what else should be known."""
+        """What the intervals cover, and other remarks for the card."""
         return []
 
     # Learning
@@ -195,22 +199,22 @@ class Model(ABC):
         account: Account | None = None,
         neighbours: Neighbours = Neighbours.ADD_REMOVE,
     ) -> Self:
-        """Learn from rows at hand, one row a person.
+        """Learn from rows in memory, one row per person.
 
         Args:
-            rows: A frame of pandas or polars, a mapping of columns, or an array with a column for each feature.
-            y: The target of each row, where the model has one.
-            account: What pays for it; nothing is drawn unless it does.
-            neighbours: What a person changes: a row that comes or goes, or one that is replaced.
+            rows: A pandas or polars frame, a mapping of columns, or an array with one column per feature.
+            y: Target of each row, if the model has a target.
+            account: Charged before any noise is drawn. Without it nothing is charged.
+            neighbours: What a neighbour changes: it adds or removes a row, or replaces one.
         """
         budget = self.budget(epsilon=self.epsilon, delta=self.delta, rho=self.rho, is_pure=self._is_pure)
-        domain = Domain(tuple(self._columns_at_hand()), 1, read_neighbours(neighbours))
+        domain = Domain(tuple(self._declared_columns()), 1, read_neighbours(neighbours))
         self.check(domain)
         codes = self._codes(domain, rows, y)
         if account is not None:
             account.charge([budget])
         learn = partial(transcript_of, domain=domain, budget=budget, purpose=self.described, measure=self.measure)
-        return self.take(learn(codes, bits=_bits))
+        return self.set_transcript(learn(codes, bits=_bits))
 
     @property
     def _is_pure(self) -> bool:
@@ -218,83 +222,87 @@ class Model(ABC):
 
     @classmethod
     def budget(cls, *, epsilon: Real | None, delta: Real | None, rho: Real | None, is_pure: bool) -> AdaptiveBudget:
-        """What may be spent, or a refusal.
+        """Read the budget, or refuse one that the model cannot use.
 
         Args:
-            epsilon: Alone where it is pure, else with a delta.
-            delta: At which epsilon is converted to rho.
+            epsilon: With a delta, unless it is a pure epsilon.
+            delta: The delta at which epsilon is converted to rho.
             rho: Instead of both.
-            is_pure: Whether only pure epsilons are counted.
+            is_pure: Whether the account counts only pure epsilon.
         """
         budget = budget_of(epsilon=epsilon, delta=delta, rho=rho, is_pure_account=is_pure)
         if cls.needs_rho and not isinstance(budget, Adaptive):
             raise NeedsDelta(
-                f"{cls.__name__} is learned with Gaussian noise, which has no pure epsilon.",
-                next_step="Give a delta such as 1e-6 on an account that has one; on a pure account use NaiveBayes, DecisionTree, KMeans or FiniteClass.",
+                f"{cls.__name__} needs Gaussian noise, which has no pure epsilon.",
+                next_step="Give a delta such as 1e-6 on an account that has one. "
+                "On an account of pure epsilon use NaiveBayes, DecisionTree, KMeans or FiniteClass.",
             )
         return budget
 
-    def _columns_at_hand(self) -> list[Any]:
+    def _declared_columns(self) -> list[Any]:
         return [column_of(feature, bins=self.bins) for feature in self.features]
 
     def _codes(self, domain: Domain, rows: Any, y: Any) -> NDArray[np.int64]:
         values = columns_in(rows, self.features)
         if (y is None) != (len(domain.columns) == len(values)):
-            raise BadData("A model with a target takes y, and one without takes none.", next_step="Look at its target.")
+            raise BadData(
+                "y is needed exactly if the model has a target.",
+                next_step="Give y if the model has a target, and only then.",
+            )
         columns = [*values, *([] if y is None else [y])]
         codes = [codes_in(column, each) for column, each in zip(domain.columns, columns, strict=True)]
         if len({len(each) for each in codes}) > 1:
-            raise BadData("Columns have different lengths.", next_step="Give one value of each column for every row.")
+            raise BadData("Columns have different lengths.", next_step="Give one value per row in each column.")
         stacked = np.stack(codes, axis=1)
         return stacked[(stacked >= 0).all(axis=1)]
 
     def learned_from(self, stored: bytes, *, receipt: str, replayed: bool) -> Self:
-        """A model of the same parameters from a stored transcript.
+        """Return a copy that is computed from a stored transcript.
 
         Args:
-            stored: Its bytes.
-            receipt: Under which the ledger has the charge.
-            replayed: Whether it was learned before.
+            stored: Bytes of the transcript.
+            receipt: Receipt of the charge.
+            replayed: Whether it was free, because it had been learned before.
         """
         model = copy(self)
         model.receipt, model.replayed = receipt, replayed
-        return model.take(Transcript.decoded(stored))
+        return model.set_transcript(Transcript.decoded(stored))
 
-    def take(self, transcript: Transcript) -> Self:
-        """Learn from looks that were taken.
+    def set_transcript(self, transcript: Transcript) -> Self:
+        """Compute the model from noisy outcomes.
 
         Args:
-            transcript: Of them.
+            transcript: Noisy outcomes of the measurements.
         """
         self._transcript, self.domain = transcript, domain_from_json(transcript.facts["domain"])
         self.conclude(self.domain, transcript)
         return self
 
-    def follow(self, other: Model) -> None:
-        """Take over what another looked at and paid for.
+    def adopt(self, other: Model) -> None:
+        """Take over the measurements and the charge of another model.
 
         Args:
-            other: The model that did.
+            other: A learned model.
         """
         self._transcript, self.domain, self.receipt, self.replayed = other.transcript, other.domain, other.receipt, True
 
-    # What was learned
+    # The learned model
 
     @property
     def has_learned(self) -> bool:
-        """Whether there is anything to predict with."""
+        """Whether it can predict."""
         return self._transcript is not None
 
     @property
     def transcript(self) -> Transcript:
-        """Every noisy number that was drawn, in order: all that the model was made of."""
+        """All noisy outcomes in order. The model is computed from them alone."""
         if self._transcript is None:
-            raise BadInput("This model has learned nothing yet.", next_step="Call fit, or let a curator learn it.")
+            raise BadInput("This model has not been learned.", next_step="Call fit, or let a curator learn it.")
         return self._transcript
 
     @property
     def loss(self) -> Loss:
-        """What it cost: an epsilon; of Gaussian noise one with the delta of conversion, 1e-6 unless it was given."""
+        """Privacy cost. For Gaussian noise, an epsilon at the delta of conversion, by default 1e-6."""
         budget = mechanism_from_json_as(AdaptiveBudget, self.transcript.facts["budget"])  # type: ignore[type-abstract]
         if isinstance(budget, Adaptive):
             delta = float(self.delta or 1e-6)
@@ -302,7 +310,7 @@ class Model(ABC):
         return Loss(budget.pure_epsilon)
 
     def card(self) -> Card:
-        """Every number with its ±, as table and plot, and the price."""
+        """Return every number with its interval, as table and plot, and the cost."""
         return Card(
             loss=self.loss,
             replayed=self.replayed,
@@ -312,22 +320,22 @@ class Model(ABC):
         )
 
     def codes(self, rows: Any) -> NDArray[np.int64]:
-        """New rows as the codes of the features.
+        """Return new rows as codes of the features.
 
         Args:
-            rows: As `fit` takes them.
+            rows: In a form that `fit` reads.
         """
         columns = self.domain.columns[: len(list(self.features))]
         values = columns_in(rows, self.features)
         return np.stack([codes_in(column, each) for column, each in zip(columns, values, strict=True)], axis=1)
 
-    # As scikit-learn has it
+    # The interface of scikit-learn
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002  its signature
-        """The parameters by name.
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002  signature of scikit-learn
+        """Return the parameters by name.
 
         Args:
-            deep: Nothing is nested.
+            deep: Ignored: no parameter is nested.
         """
         return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
 
@@ -339,7 +347,7 @@ class Model(ABC):
         """
         known = self.get_params()
         if not parameters.keys() <= known.keys():
-            raise BadInput("There is no such parameter.", next_step=f"Use one of {', '.join(known)}.")
+            raise BadInput("The model has no such parameter.", next_step=f"Use one of {', '.join(known)}.")
         for name, value in parameters.items():
             setattr(self, name, value)
         self.__post_init__()
@@ -350,7 +358,7 @@ class Model(ABC):
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     def _by_column(self, tables: Mapping[str, Any], codes: NDArray[np.int64]) -> Any:
-        """The sum over columns of the entry at each row's code; nothing for a code that there is none of."""
+        """Sum, over columns, the table entry at each row's code. A code of -1 adds 0."""
         total: Any = 0.0
         for at, feature in enumerate(self.features):
             table = np.asarray(tables[name_of(feature)])

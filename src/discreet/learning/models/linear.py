@@ -1,4 +1,4 @@
-"""Straight lines from noisy products: least squares for any column as target, with the ± of every coefficient."""
+"""Linear regression from noisy products: least squares for any target, with an interval for every coefficient."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from discreet.learning.models.product_moments import (
     Moments,
     NoisyProducts,
     design_of,
-    look_at_products,
-    place_names,
+    entry_names,
+    product_measurement,
     to_original,
 )
-from discreet.learning.runs.measurement_plan import NoisyLook, Work, work_of_products
-from discreet.learning.runs.model_card import Learned
+from discreet.learning.runs.measurement_plan import NoisyMeasurement, Work, work_of_products
+from discreet.learning.runs.model_card import LearnedNumber
 from discreet.measurement.domain import Domain
 from discreet.measurement.feature_vectors import SCALE, SumMeasurer
 from discreet.measurement.transcript import Transcript
@@ -30,30 +30,30 @@ from discreet.mechanisms import Gaussian
 
 @dataclass(frozen=True)
 class Line:
-    """Weights of a scaled vector that predict a scaled target, and the covariance of their error."""
+    """Weights of a scaled vector that predict a scaled target, and the covariance of their errors."""
 
-    places: tuple[int, ...]
-    """Of the whole vector, those that predict."""
+    predictors: tuple[int, ...]
+    """Their indices in the vector."""
     weights: Floats
     covariance: Floats
     sums: Floats
-    """Of those places over all rows, noisy."""
+    """Noisy sums of the predictors over all rows."""
     noise: float
 
     @classmethod
     def through(cls, products: NoisyProducts, target: int, *, ridge: float) -> Line:
-        """Least squares with eigenvalues that are at least three halves of the most that noise alone gives.
+        """Compute least squares, with eigenvalues of at least 3/2 of the largest that noise alone has.
 
-        The covariance is G⁻¹(σ²(1 + |w|²)I + σ²(wwᵀ - diag w²) + s²G)G⁻¹: noise of the target's products, noise of the others', and how the
-        population's rows were drawn.
+        The covariance is G⁻¹(σ²(1 + |w|²)I + σ²(wwᵀ - diag w²) + s²G)G⁻¹: the noise of the target's products, the noise
+        of the other products, and the sampling of rows from the population.
 
         Args:
-            products: Of all columns.
-            target: The place of the target.
+            products: Products of all columns.
+            target: Index of the target in the vector.
             ridge: Added to every eigenvalue, in rows.
         """
         design, noise = products.design, products.deviation
-        kept = np.array([place for place in range(design.width) if place != target])
+        kept = np.array([at for at in range(design.width) if at != target])
         among, towards = products.matrix[np.ix_(kept, kept)], products.matrix[kept, target]
         values, vectors = np.linalg.eigh(among)
         least = 3 * noise * math.sqrt(len(kept))
@@ -71,11 +71,11 @@ class Line:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearRegression(Model):
-    """Least squares from one release of products. ± of coefficients is around the population's.
+    """Least squares from one release of products. Intervals are for the coefficients of the population.
 
     Args:
-        target: A `Number` with its bounds, or its name where a curator knows them.
-        ridge: Added to every eigenvalue, in rows; none unless given.
+        target: A `Number` with its bounds, or its name if a curator learns.
+        ridge: Added to every eigenvalue, in rows. By default nothing is added.
     """
 
     target: Feature = "y"
@@ -85,7 +85,7 @@ class LinearRegression(Model):
     needs_rho = True
 
     @property
-    def wanted(self) -> list[Feature]:
+    def all_features(self) -> list[Feature]:
         return [*self.features, self.target]
 
     @property
@@ -95,75 +95,75 @@ class LinearRegression(Model):
     def _settings(self) -> dict[str, Any]:
         return {} if self.ridge is None else {"ridge": str(read_sensitivity(self.ridge))}
 
-    def _columns_at_hand(self) -> list[Any]:
-        return [*super()._columns_at_hand(), column_of(self.target, bins=None)]
+    def _declared_columns(self) -> list[Any]:
+        return [*super()._declared_columns(), column_of(self.target, bins=None)]
 
     def check(self, domain: Domain) -> None:
         self._settings()
-        if design_of(self.wanted, domain).attributes[-1].numbers is None:
+        if design_of(self.all_features, domain).attributes[-1].numbers is None:
             raise BadInput(
-                "The target of a line is a number.",
-                next_step="Name a column of numbers without bins, or learn a classifier: a logistic model.",
+                "The target is not a number.",
+                next_step="Name a numeric column without bins, or learn a classifier such as a logistic model.",
             )
 
     def work(self, domain: Domain) -> Work:
-        return work_of_products(design_of(self.wanted, domain))
+        return work_of_products(design_of(self.all_features, domain))
 
-    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Gaussian]]:
-        return [look_at_products(design_of(self.wanted, measurer.domain), measurer, measurer.left)]
+    def measurements(self, measurer: SumMeasurer) -> list[NoisyMeasurement[Gaussian]]:
+        return [product_measurement(design_of(self.all_features, measurer.domain), measurer, measurer.left)]
 
     def measure(self, measurer: SumMeasurer) -> None:
-        (look,) = self.looks(measurer)
-        measurer.products(design_of(self.wanted, measurer.domain), look.noise)
+        (planned,) = self.measurements(measurer)
+        measurer.products(design_of(self.all_features, measurer.domain), planned.noise)
 
     def conclude(self, domain: Domain, transcript: Transcript) -> None:
-        products = NoisyProducts.of(design_of(self.wanted, domain), transcript)
+        products = NoisyProducts.of(design_of(self.all_features, domain), transcript)
         self.line = Line.through(products, products.design.width - 1, ridge=float(self.ridge or 0))
 
     @classmethod
     def from_moments(cls, moments: Moments, target: str, *, ridge: Number | None = None) -> LinearRegression:
-        """Least squares for one column of moments by all others: nothing is spent.
+        """Compute least squares for one column from all others, free.
 
         Args:
-            moments: What was measured.
-            target: The column, a number without bins.
+            moments: A learned model.
+            target: A numeric column without bins.
             ridge: Added to every eigenvalue, in rows.
         """
         others = [feature for feature in moments.features if name_of(feature) != target]
         named = [feature for feature in moments.features if name_of(feature) == target]
         if not named or not others:
-            raise BadInput("The target is one of the columns that were measured.", next_step="Name another target.")
+            raise BadInput("The target is not one of the measured columns.", next_step="Name another target.")
         line = cls(
             features=others, target=named[0], ridge=ridge, epsilon=moments.epsilon, delta=moments.delta, rho=moments.rho
         )
         line.check(moments.domain)
-        line.follow(moments)
+        line.adopt(moments)
         products = moments.products
-        place = products.design.blocks[list(moments.features).index(named[0])].start
-        line.line = Line.through(products, place, ridge=float(ridge or 0))
+        position = products.design.blocks[list(moments.features).index(named[0])].start
+        line.line = Line.through(products, position, ridge=float(ridge or 0))
         return line
 
     @property
     def _half(self) -> tuple[float, float]:
-        """The middle of the target's bounds, and half of what is between them."""
+        """The middle of the target's bounds, and half of their distance."""
         low, high = map(float, ends_of(self.domain.column(name_of(self.target))))
         return (low + high) / 2, (high - low) / 2
 
     @property
-    def learned(self) -> list[Learned]:
+    def learned(self) -> list[LearnedNumber]:
         design = design_of(self.features, self.domain)
-        turned = to_original(design, self.domain, self.line.sums, self.line.noise)
+        rescaling = to_original(design, self.domain, self.line.sums, self.line.noise)
         middle, half = self._half
-        values = half * turned @ self.line.weights
+        values = half * rescaling @ self.line.weights
         values[0] += middle
-        deviations = half * np.sqrt(np.maximum(np.diag(turned @ self.line.covariance @ turned.T), 0))
-        names = ["intercept", *place_names(design, self.domain)[1:]]
-        return [Learned(*each) for each in zip(names, values.tolist(), deviations.tolist(), strict=True)]
+        deviations = half * np.sqrt(np.maximum(np.diag(rescaling @ self.line.covariance @ rescaling.T), 0))
+        names = ["intercept", *entry_names(design, self.domain)[1:]]
+        return [LearnedNumber(*each) for each in zip(names, values.tolist(), deviations.tolist(), strict=True)]
 
     @property
     def remarks(self) -> list[str]:
         return [
-            "± is around the coefficients of the population that the rows were drawn from; cells are differences from their mean over rows"
+            "± is for the population that the rows were sampled from; coefficients of cells are relative to their mean"
         ]
 
     @property
@@ -173,14 +173,14 @@ class LinearRegression(Model):
 
     @property
     def intercept_(self) -> float:
-        """What is predicted where everything else is nothing."""
+        """Prediction if all other terms are 0."""
         return self.learned[0].value
 
     def predict(self, rows: Any) -> Floats:
-        """The target of each row, within its bounds.
+        """Predict the target of each row, within its bounds.
 
         Args:
-            rows: As `fit` takes them.
+            rows: In a form that `fit` reads.
         """
         design = design_of(self.features, self.domain)
         middle, half = self._half
@@ -188,10 +188,10 @@ class LinearRegression(Model):
         return middle + half * np.clip(scaled, -1, 1)
 
     def score(self, rows: Any, y: Any) -> float:
-        """R², the share of the variance of rows at hand that is explained. It is exact, and so not private.
+        """Return R², the explained share of the variance. It is exact and not private.
 
         Args:
-            rows: As `fit` takes them.
+            rows: In a form that `fit` reads.
             y: Their targets.
         """
         true = np.asarray(y, np.float64)
@@ -199,11 +199,11 @@ class LinearRegression(Model):
 
 
 def tables_of(design: Any, weights: Floats) -> dict[str, Floats]:
-    """What each code of a column adds to a score.
+    """Return what each code of each column adds to a score.
 
     Args:
-        design: The scaled vector.
-        weights: Of its places.
+        design: Layout of the scaled vector.
+        weights: Weight of each entry of the vector.
     """
     tables = {}
     for attribute, block in zip(design.attributes, design.blocks, strict=True):

@@ -1,4 +1,7 @@
-"""Logistic regression by passes over all rows: integers until the noise, and a step that the noisy products give, so that there is no learning rate."""
+"""Logistic regression by noisy gradient passes over all rows.
+
+Steps follow from the noisy products, without a learning rate.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ from discreet.learning.models.linear import tables_of
 from discreet.learning.models.product_moments import (
     NoisyProducts,
     design_of,
-    look_at_products,
-    place_names,
+    entry_names,
+    product_measurement,
     to_original,
 )
-from discreet.learning.runs.measurement_plan import NoisyLook, Work, work_of_products
-from discreet.learning.runs.model_card import Learned
+from discreet.learning.runs.measurement_plan import NoisyMeasurement, Work, work_of_products
+from discreet.learning.runs.model_card import LearnedNumber
 from discreet.ledger.charges.release_json import mechanism_from_json_as
 from discreet.measurement.domain import Domain
 from discreet.measurement.feature_vectors import SCALE, WEIGHTS, WHOLE, Deciding, Design, SumMeasurer, on_weights
@@ -29,35 +32,35 @@ from discreet.measurement.transcript import Step, Transcript
 from discreet.mechanisms import Gaussian
 
 PRODUCTS_SHARE = 3
-"""Tenths of the price that the products get; the passes share the rest."""
+"""Tenths of the cost for the products; the passes share the rest."""
 MOST_PASSES = 100
 _SHIFT = 0.7
-"""What the square of a known shift adds to a variance, so that about 95 of 100 intervals of 95 % hold the truth for shifts up to twice the deviation."""
+"""Weight of a known squared bias in a variance: 95 % intervals then cover about 95 % up to a bias of two deviations."""
 _STEP = 1e-9
-"""Seconds for the third power of the width: the curvature that steps are made by."""
+"""Seconds per cubed width: the curvature is computed by an eigendecomposition."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """How far a gradient moves weights, by the noisy curvature: a bound of the true one, no flatter than noise would make it.
+    """Step sizes from the noisy curvature, which is bounded below by what noise alone can be.
 
-    Along eigenvector i a gradient g moves weights by g / curvature_i.
+    Along eigenvector i, a gradient g moves the weights by g / curvature_i.
     """
 
     vectors: Floats
     values: Floats
-    """Of the products, at least 0."""
+    """Eigenvalues of the products, at least 0."""
     curvature: Floats
     is_known: NDArray[np.bool_]
-    """Whether the products say how curved it is; else noise would."""
+    """Whether the products determine the curvature, and not the lower bound."""
 
     @classmethod
     def of(cls, products: NoisyProducts, *, classes: int) -> Steps:
-        """A chance of two classes has a variance of at most 1/4; those of more have a covariance of at most 1/2.
+        """Bound the curvature: p(1 - p) is at most 1/4 for two classes, the covariance of more classes at most 1/2.
 
         Args:
-            products: Of the features.
-            classes: How many there are.
+            products: Products of the features.
+            classes: Number of classes.
         """
         most = 0.25 if classes == 2 else 0.5
         values, vectors = np.linalg.eigh(products.matrix)
@@ -65,28 +68,30 @@ class Steps:
         return cls(vectors, np.maximum(values, 0), np.maximum(most * values, least), most * values > least)
 
     def after(self, weights: Floats, gradient: Floats) -> Floats:
-        """Weights after a step, a row each.
+        """Take a step, for each row of weights.
 
         Args:
-            weights: Before it.
-            gradient: There.
+            weights: Before the step.
+            gradient: At these weights.
         """
         return weights - ((gradient @ self.vectors) / self.curvature) @ self.vectors.T
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegression(Classifier):
-    """How likely each class is, by a weight for each number and each cell. ± is around the weights of the fit without noise.
+    """Class probabilities by a weight for each number and each cell.
+
+    Intervals are for the weights of the fit without noise.
 
     Args:
-        passes: Over all rows; the weights are the mean of the last half of them.
+        passes: Number of passes over all rows. The weights are the mean of the last half of them.
     """
 
     passes: int = 10
     weights: Floats = field(init=False)
     deviations: Floats = field(init=False)
-    turned: Floats = field(init=False)
-    """The matrix from weights of scaled columns to those that are shown."""
+    rescaling: Floats = field(init=False)
+    """Matrix from weights of scaled columns to the weights that are shown."""
 
     needs_rho = True
 
@@ -107,44 +112,45 @@ class LogisticRegression(Classifier):
         return work_of_products(design) + passes
 
     def _design(self, domain: Domain) -> tuple[Design, int]:
-        """What it sees, and how many rows of weights there are: one for two classes."""
+        """Return the layout of the features, and the number of rows of weights: one for two classes."""
         classes = domain.column(self.target).size
         return design_of(self.features, domain), 1 if classes == 2 else classes
 
-    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Gaussian]]:
+    def measurements(self, measurer: SumMeasurer) -> list[NoisyMeasurement[Gaussian]]:
         design, count = self._design(measurer.domain)
         first, each, *_ = measurer.shares([PRODUCTS_SHARE * self.passes, *[10 - PRODUCTS_SHARE] * self.passes])
         noise = measurer.gradient_noise(design, self.target, count, each)
-        a_pass = NoisyLook("pass", count * design.width, noise, WHOLE * SCALE)
-        return [look_at_products(design, measurer, first), *[a_pass] * self.passes]
+        a_pass = NoisyMeasurement("pass", count * design.width, noise, WHOLE * SCALE)
+        return [product_measurement(design, measurer, first), *[a_pass] * self.passes]
 
     def measure(self, measurer: SumMeasurer) -> None:
         design, count = self._design(measurer.domain)
-        first, *passes = self.looks(measurer)
+        first, *passes = self.measurements(measurer)
         outcome = measurer.products(design, first.noise)
         steps = Steps.of(_products(design, outcome, first.noise), classes=measurer.domain.column(self.target).size)
         weights = np.zeros((count, design.width), np.int64)
-        for look in passes:
-            gradient = measurer.gradient(design, self.target, weights, look.noise)
+        for planned in passes:
+            gradient = measurer.gradient(design, self.target, weights, planned.noise)
             weights = on_weights(steps.after(weights / WEIGHTS, gradient / (WHOLE * SCALE)))
 
     def conclude(self, domain: Domain, transcript: Transcript) -> None:
         design, _ = self._design(domain)
         products = NoisyProducts.of(design, transcript)
         steps = Steps.of(products, classes=domain.column(self.target).size)
-        self.turned = to_original(design, domain, products.matrix[0], products.deviation)
+        self.rescaling = to_original(design, domain, products.matrix[0], products.deviation)
         passes = transcript.steps[1:]
         last = passes[-((len(passes) + 1) // 2) :]
         self.weights = np.mean([_after(steps, step) for step in last], axis=0)
         self.deviations = np.stack(
-            [self._deviation(steps, products, row, _noise_of(passes[0]), self.turned) for row in self.weights]
+            [self._deviation(steps, products, row, _noise_of(passes[0]), self.rescaling) for row in self.weights]
         )
 
     def _deviation(
-        self, steps: Steps, products: NoisyProducts, weights: Floats, noise: float, turned: Floats
+        self, steps: Steps, products: NoisyProducts, weights: Floats, noise: float, rescaling: Floats
     ) -> Floats:
-        """Noise, to first order about weights that are shortened by what noise alone adds to the spread of scores; and what is left of the way from 0
-        after all passes.
+        """Return the deviations of weights: the noise to first order, and the remaining bias of a descent from 0.
+
+        The noise is linearised at shrunken weights, because noise alone already spreads the scores.
         """
         _, spread = _normal(products)
         roughly = steps.vectors @ self._covariance(steps, _curvature(products, weights)[0], noise) @ steps.vectors.T
@@ -158,21 +164,24 @@ class LogisticRegression(Classifier):
         )
         left = np.clip(kept.mean(axis=1), 0, 0.9)
         missing = np.where(steps.is_known, 0, left / (1 - left) * (weights @ steps.vectors))
-        whole = turned @ steps.vectors
+        whole = rescaling @ steps.vectors
         noisy = ((whole @ self._covariance(steps, curvature, noise)) * whole).sum(axis=1)
-        shift = _SHIFT * (turned @ self._way_left(steps, products, shortened)) ** 2
+        shift = _SHIFT * (rescaling @ self._way_left(steps, products, shortened)) ** 2
         return np.sqrt(np.maximum(noisy + shift + (whole**2) @ missing**2, 0))
 
     def _way_left(self, steps: Steps, products: NoisyProducts, weights: Floats) -> Floats:
-        """What the mean of the last passes from 0 towards weights lacks of them, as normal rows would have it, along what is known."""
+        """Return the bias of the mean of the last passes of a descent from 0, for normal rows, in known directions."""
         normal, path = _normal(products), [np.zeros_like(weights)]
-        wanted, known = _mean_of_p(normal, weights), steps.vectors[:, steps.is_known]
+        target, known = _mean_of_p(normal, weights), steps.vectors[:, steps.is_known]
         for _ in range(self.passes):
-            path.append(steps.after(path[-1], products.rows * (_mean_of_p(normal, path[-1]) - wanted)))
+            path.append(steps.after(path[-1], products.rows * (_mean_of_p(normal, path[-1]) - target)))
         return known @ (known.T @ (weights - np.mean(path[-((self.passes + 1) // 2) :], axis=0)))
 
     def _covariance(self, steps: Steps, curvature: Floats, noise: float) -> Floats:
-        """Along the eigenvectors: the error follows e ← (I - PH)e - Pξ, pass by pass, and the mean of the last passes is taken of it."""
+        """Return the covariance of the mean of the last passes, along the eigenvectors.
+
+        In each pass the error becomes e ← (I - PH)e - Pξ.
+        """
         half = (self.passes + 1) // 2
         stepped = np.eye(len(steps.values)) - (steps.vectors.T @ curvature @ steps.vectors) / steps.curvature[:, None]
         powers = [np.eye(len(stepped))]
@@ -186,37 +195,37 @@ class LogisticRegression(Classifier):
         return covariance
 
     @property
-    def learned(self) -> list[Learned]:
+    def learned(self) -> list[LearnedNumber]:
         design, _ = self._design(self.domain)
-        names = ["intercept", *place_names(design, self.domain)[1:]]
+        names = ["intercept", *entry_names(design, self.domain)[1:]]
         whose = [""] if len(self.weights) == 1 else [f"{label}: " for label in self.classes_]
         return [
-            Learned(f"{prefix}{name}", value, deviation)
+            LearnedNumber(f"{prefix}{name}", value, deviation)
             for prefix, row, off in zip(whose, self.weights, self.deviations, strict=True)
-            for name, value, deviation in zip(names, (self.turned @ row).tolist(), off.tolist(), strict=True)
+            for name, value, deviation in zip(names, (self.rescaling @ row).tolist(), off.tolist(), strict=True)
         ]
 
     @property
     def remarks(self) -> list[str]:
         return [
-            "± is around the weights of the same fit without noise; of cells, around their difference from their mean over rows"
+            "± is for the weights of the same fit without noise; weights of cells are relative to their mean over rows"
         ]
 
     @property
     def coef_(self) -> Floats:
-        """The coefficients, a row for each class, or one for two classes."""
+        """The coefficients: one row per class, or a single row for two classes."""
         return np.array([each.value for each in self.learned]).reshape(len(self.weights), -1)[:, 1:]
 
     @property
     def intercept_(self) -> Floats:
-        """The intercepts, one a row of coefficients."""
+        """The intercept of each row of coefficients."""
         return np.array([each.value for each in self.learned]).reshape(len(self.weights), -1)[:, 0]
 
     def decision_function(self, rows: Any) -> Floats:
-        """The score of each row: of its second class, or of each.
+        """Return the score of each row: of the second of two classes, or of each class.
 
         Args:
-            rows: As `fit` takes them.
+            rows: In a form that `fit` reads.
         """
         design, _ = self._design(self.domain)
         codes = self.codes(rows)
@@ -243,7 +252,7 @@ def _products(design: Design, outcome: Any, noise: Gaussian) -> NoisyProducts:
 
 
 def _after(steps: Steps, step: Step) -> Floats:
-    """The weights after a stored pass, from those that it was made with."""
+    """Return the weights after a stored pass, from the weights that it was computed at."""
     weights = np.array(step.about["weights"], np.float64) / WEIGHTS
     return steps.after(weights, step.outcome.reshape(weights.shape) / (WHOLE * SCALE))
 
@@ -254,14 +263,15 @@ def _noise_of(step: Step) -> float:
 
 
 def _mean_of_p(normal: tuple[Floats, Floats], weights: Floats) -> Floats:
-    """The mean of p x over normal rows: E[pξ] = E[p(1 - p)]Σw (Stein)."""
+    """Return the mean of p x over normal rows: E[pξ] = E[p(1 - p)]Σw (Stein)."""
     mean, spread = normal
     chance, shares, _, _ = _chances(mean, spread, weights)
     return float(shares @ chance) * mean + float(shares @ (chance * (1 - chance))) * (spread @ weights)
 
 
 def _curvature(products: NoisyProducts, weights: Floats) -> tuple[Floats, float]:
-    """The sum of p(1 - p) x xᵀ, as normal rows of the mean and covariance that the products say have it; and the mean of p(1 - p).
+    """Return the sum of p(1 - p) x xᵀ over normal rows with the mean and covariance of the products, and the mean of
+    p(1 - p).
 
     With v = p(1 - p) of a normal score, E[vξ] = E[v']Σw and E[vξξᵀ] = E[v]Σ + E[v'']ΣwwᵀΣ (Stein).
     """
@@ -278,13 +288,16 @@ def _curvature(products: NoisyProducts, weights: Floats) -> tuple[Floats, float]
 
 
 def _normal(products: NoisyProducts) -> tuple[Floats, Floats]:
-    """The mean and the covariance of rows."""
+    """Return the mean and the covariance of rows."""
     mean = products.matrix[0] / products.rows
     return mean, products.matrix / products.rows - np.outer(mean, mean)
 
 
 def _chances(mean: Floats, spread: Floats, weights: Floats) -> tuple[Floats, Floats, Floats, float]:
-    """Where scores of normal rows lie: the chance at each point, its share of rows, the point in deviations from the middle, and the deviation."""
+    """Return nodes to integrate over the scores of normal rows (Gauss-Hermite).
+
+    Probabilities and weights of the nodes, the nodes in deviations from the mean, and the deviation.
+    """
     width = math.sqrt(max(float(weights @ spread @ weights), 1e-9))
     points, shares = np.polynomial.hermite_e.hermegauss(48)
     chance = 1 / (1 + np.exp(-np.clip(float(weights @ mean) + width * points, -30, 30)))

@@ -1,4 +1,4 @@
-"""Naive Bayes from noisy tables: how often each class has each value of each column."""
+"""Naive Bayes from noisy tables of each feature by class."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from discreet.learning.data.features import name_of
 from discreet.learning.models.classifier import Classifier
 from discreet.learning.models.learned_model import Floats
 from discreet.learning.models.product_moments import label_name
-from discreet.learning.runs.measurement_plan import NoisyLook
-from discreet.learning.runs.model_card import Learned
+from discreet.learning.runs.measurement_plan import NoisyMeasurement
+from discreet.learning.runs.model_card import LearnedNumber
 from discreet.measurement.domain import Columns, Domain
 from discreet.measurement.feature_vectors import Deciding, SumMeasurer
 from discreet.measurement.measurer import Measured
@@ -23,14 +23,14 @@ from discreet.mechanisms import Gaussian, Laplace
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NaiveBayes(Classifier):
-    """Class by class a table for each column, as if columns were independent within a class. Pure where it is paid for in epsilon.
+    """One table of each feature by class; features are assumed independent within a class.
 
-    ± of a logarithm is what the noise of its counts does to it.
+    Pure epsilon-DP if the cost is an epsilon. The interval of a logarithm covers the noise of its counts.
     """
 
     prior: Floats = field(init=False)
     likelihoods: dict[str, Floats] = field(init=False)
-    """Logarithms: a row for each code, a column for each class."""
+    """Logarithms, one row per code and one column per class."""
     prior_deviations: Floats = field(init=False)
     deviations: dict[str, Floats] = field(init=False)
 
@@ -39,15 +39,15 @@ class NaiveBayes(Classifier):
     def _tables(self, domain: Domain) -> list[Columns]:
         return [domain.ordered((name_of(feature), self.target)) for feature in self.features]
 
-    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Gaussian | Laplace]]:
+    def measurements(self, measurer: SumMeasurer) -> list[NoisyMeasurement[Gaussian | Laplace]]:
         tables = self._tables(measurer.domain)
         shares = measurer.shares([1] * len(tables))
         noises = [measurer.noise(columns, share) for columns, share in zip(tables, shares, strict=True)]
-        return [NoisyLook("table", noise.size, noise) for noise in noises]
+        return [NoisyMeasurement("table", noise.size, noise) for noise in noises]
 
     def measure(self, measurer: SumMeasurer) -> None:
-        for columns, look in zip(self._tables(measurer.domain), self.looks(measurer), strict=True):
-            measurer.noisy(columns, look.noise)
+        for columns, planned in zip(self._tables(measurer.domain), self.measurements(measurer), strict=True):
+            measurer.noisy(columns, planned.noise)
 
     def check(self, domain: Domain) -> None:
         super().check(domain)
@@ -55,36 +55,36 @@ class NaiveBayes(Classifier):
             domain.check(columns)
 
     def conclude(self, _domain: Domain, transcript: Transcript) -> None:
-        tables = [look for look in measurements_in(transcript.steps) if isinstance(look, Measured)]
-        by_class = [self._by_class(look) for look in tables]
+        tables = [measured for measured in measurements_in(transcript.steps) if isinstance(measured, Measured)]
+        by_class = [self._by_class(measured) for measured in tables]
         totals = np.mean([table.sum(axis=0) for table in by_class], axis=0)
         rows = np.maximum(totals, 1.0)
         of_totals = math.sqrt(
-            sum(look.variance * len(table) for look, table in zip(tables, by_class, strict=True))
+            sum(measured.variance * len(table) for measured, table in zip(tables, by_class, strict=True))
         ) / len(tables)
         self.prior, self.prior_deviations = np.log(rows / rows.sum()), _of_shares(rows, of_totals)
         self.likelihoods, self.deviations = {}, {}
-        for feature, look, table in zip(self.features, tables, by_class, strict=True):
-            deviation = math.sqrt(look.variance)
-            counts = np.maximum(table, deviation / 4 + 0.5)  # below what noise hides, nothing is known to be rare
+        for feature, measured, table in zip(self.features, tables, by_class, strict=True):
+            deviation = math.sqrt(measured.variance)
+            counts = np.maximum(table, deviation / 4 + 0.5)  # counts below the noise do not show that a value is rare
             self.likelihoods[name_of(feature)] = np.log(counts / counts.sum(axis=0))
             self.deviations[name_of(feature)] = _of_shares(counts, deviation)
 
-    def _by_class(self, look: Measured) -> Floats:
-        values = look.values.astype(np.float64)
-        return values.T if look.columns[0] == self.target else values
+    def _by_class(self, measured: Measured) -> Floats:
+        values = measured.values.astype(np.float64)
+        return values.T if measured.columns[0] == self.target else values
 
     @property
-    def learned(self) -> list[Learned]:
+    def learned(self) -> list[LearnedNumber]:
         numbers = [
-            Learned(f"log P({label})", float(value), float(deviation))
+            LearnedNumber(f"log P({label})", float(value), float(deviation))
             for label, value, deviation in zip(self.classes_, self.prior, self.prior_deviations, strict=True)
         ]
         for name, table in self.likelihoods.items():
             cells = [label_name(name, label) for label in self.domain.column(name).labels]
             for at, cell in enumerate(cells):
                 numbers += [
-                    Learned(f"log P({cell} | {label})", float(table[at, k]), float(self.deviations[name][at, k]))
+                    LearnedNumber(f"log P({cell} | {label})", float(table[at, k]), float(self.deviations[name][at, k]))
                     for k, label in enumerate(self.classes_)
                 ]
         return numbers
@@ -99,6 +99,6 @@ class NaiveBayes(Classifier):
 
 
 def _of_shares(counts: Floats, deviation: float) -> Floats:
-    """What noise of that deviation on every count does to the logarithms of their shares of the sum, down each column: to first order."""
+    """Return the deviation of log-shares in each column if every count has noise of this deviation, to first order."""
     total = counts.sum(axis=0)
     return deviation * np.sqrt((1 / counts - 1 / total) ** 2 + (len(counts) - 1) / total**2)

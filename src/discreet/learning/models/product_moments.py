@@ -1,4 +1,4 @@
-"""How many rows there are, the sums of columns and of their products: one release, from which regressions and components follow for free."""
+"""Sums of columns and of their products: one release from which regressions and components follow, free."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 from discreet.core.exact import exact
 from discreet.learning.data.features import Feature, attribute_of, ends_of, name_of
 from discreet.learning.models.learned_model import Floats, Model
-from discreet.learning.runs.measurement_plan import NoisyLook, Work, work_of_products
-from discreet.learning.runs.model_card import Learned
+from discreet.learning.runs.measurement_plan import NoisyMeasurement, Work, work_of_products
+from discreet.learning.runs.model_card import LearnedNumber
 from discreet.ledger.charges.release_json import mechanism_from_json_as
 from discreet.measurement.domain import Bin, Domain
 from discreet.measurement.feature_vectors import SCALE, Design, SumMeasurer
@@ -23,29 +23,29 @@ from discreet.mechanisms import Gaussian
 
 
 def design_of(features: Sequence[Feature], domain: Domain) -> Design:
-    """What a model sees of rows.
+    """Return the layout of the vector that a model reads from a row.
 
     Args:
-        features: What it was told of columns.
-        domain: What is public about them.
+        features: Features of the model.
+        domain: Public description of the rows.
     """
     return Design(tuple(attribute_of(feature, domain.column(name_of(feature))) for feature in features))
 
 
-def look_at_products(design: Design, measurer: SumMeasurer, share: Fraction) -> NoisyLook[Gaussian]:
-    """The look at all products, for so much of a budget.
+def product_measurement(design: Design, measurer: SumMeasurer, share: Fraction) -> NoisyMeasurement[Gaussian]:
+    """Plan the measurement of all products.
 
     Args:
-        design: What is measured.
-        measurer: Of the rows, or of nobody's.
-        share: Of the budget.
+        design: Layout of the vector.
+        measurer: Measures the rows, or plans without rows.
+        share: Share of the budget.
     """
-    return NoisyLook("products", design.products[0].size, measurer.products_noise(design, share), SCALE**2)
+    return NoisyMeasurement("products", design.products[0].size, measurer.products_noise(design, share), SCALE**2)
 
 
 @dataclass(frozen=True)
 class NoisyProducts:
-    """The matrix of products of scaled columns, each from -1 to 1, with noise; and the deviation of that noise."""
+    """The noisy matrix of products of columns scaled to [-1, 1], and the deviation of its noise."""
 
     design: Design
     matrix: Floats
@@ -53,12 +53,12 @@ class NoisyProducts:
 
     @classmethod
     def of(cls, design: Design, transcript: Transcript, step: int = 0) -> NoisyProducts:
-        """From a step of a run.
+        """Read the products from a step of a run.
 
         Args:
-            design: What was measured.
-            transcript: Of the run.
-            step: Which one.
+            design: Layout of the vector.
+            transcript: Transcript of the run.
+            step: Index of the step.
         """
         noise = mechanism_from_json_as(Gaussian, transcript.steps[step].about["paid"])
         matrix = design.matrix(transcript.steps[step].outcome.astype(np.float64)) / SCALE**2
@@ -66,14 +66,15 @@ class NoisyProducts:
 
     @property
     def rows(self) -> float:
-        """How many there are, at least 1."""
+        """Number of rows, at least 1."""
         return max(float(self.matrix[0, 0]), 1.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Moments(Model):
-    """Sums of columns and of their products, measured at once with Gaussian noise. From it
-    `LinearRegression.from_moments` and `PCA.from_moments` cost nothing more.
+    """Sums of columns and of their products, measured together with Gaussian noise.
+
+    `LinearRegression.from_moments` and `PCA.from_moments` follow from them, free.
     """
 
     products: NoisyProducts = field(init=False)
@@ -81,37 +82,37 @@ class Moments(Model):
     needs_rho = True
 
     def check(self, domain: Domain) -> None:
-        design_of(self.wanted, domain)
+        design_of(self.all_features, domain)
 
     def work(self, domain: Domain) -> Work:
-        return work_of_products(design_of(self.wanted, domain))
+        return work_of_products(design_of(self.all_features, domain))
 
-    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Gaussian]]:
-        return [look_at_products(design_of(self.wanted, measurer.domain), measurer, measurer.left)]
+    def measurements(self, measurer: SumMeasurer) -> list[NoisyMeasurement[Gaussian]]:
+        return [product_measurement(design_of(self.all_features, measurer.domain), measurer, measurer.left)]
 
     def measure(self, measurer: SumMeasurer) -> None:
-        (look,) = self.looks(measurer)
-        measurer.products(design_of(self.wanted, measurer.domain), look.noise)
+        (planned,) = self.measurements(measurer)
+        measurer.products(design_of(self.all_features, measurer.domain), planned.noise)
 
     def conclude(self, domain: Domain, transcript: Transcript) -> None:
-        self.products = NoisyProducts.of(design_of(self.wanted, domain), transcript)
+        self.products = NoisyProducts.of(design_of(self.all_features, domain), transcript)
 
     @property
-    def places(self) -> list[str]:
-        """What each place of the vector is called."""
-        return place_names(self.products.design, self.domain)
+    def entries(self) -> list[str]:
+        """Name of each entry of the vector."""
+        return entry_names(self.products.design, self.domain)
 
     @property
-    def learned(self) -> list[Learned]:
-        names, products = self.places, self.products
+    def learned(self) -> list[LearnedNumber]:
+        names, products = self.entries, self.products
         first, second = products.design.products
         named = [_product_name(names[a], names[b]) for a, b in zip(first, second, strict=True)]
         values = [float(products.matrix[a, b]) for a, b in zip(first, second, strict=True)]
-        return [Learned(name, value, products.deviation) for name, value in zip(named, values, strict=True)]
+        return [LearnedNumber(name, value, products.deviation) for name, value in zip(named, values, strict=True)]
 
     @property
     def remarks(self) -> list[str]:
-        return ["columns are scaled from -1 to 1 between their bounds; ± is the noise around the exact sums of these"]
+        return ["columns are scaled to [-1, 1] between their bounds; ± covers the noise of the sums of these"]
 
 
 def _product_name(first: str, second: str) -> str:
@@ -120,12 +121,12 @@ def _product_name(first: str, second: str) -> str:
     return f"sum of {first} x {second}"
 
 
-def place_names(design: Design, domain: Domain) -> list[str]:
-    """What each place of a design's vector is called.
+def entry_names(design: Design, domain: Domain) -> list[str]:
+    """Return the name of each entry of a vector.
 
     Args:
-        design: The vector.
-        domain: With the labels of its columns.
+        design: Layout of the vector.
+        domain: Has the labels of the columns.
     """
     names = ["rows"]
     for attribute in design.attributes:
@@ -139,11 +140,11 @@ def place_names(design: Design, domain: Domain) -> list[str]:
 
 
 def label_name(column: str, label: object) -> str:
-    """What a cell is called.
+    """Return the name of a cell.
 
     Args:
-        column: Its column.
-        label: Its label.
+        column: Column name.
+        label: Label of the cell.
     """
     if not isinstance(label, Bin):
         return f"{column} = {'none' if label is None else label}"
@@ -151,7 +152,7 @@ def label_name(column: str, label: object) -> str:
 
 
 def end_name(end: Fraction | date) -> str:
-    """What an end of a bin is called.
+    """Return the end of a bin as text.
 
     Args:
         end: A number or a day.
@@ -160,23 +161,24 @@ def end_name(end: Fraction | date) -> str:
 
 
 def to_original(design: Design, domain: Domain, sums: Floats, noise: float) -> Floats:
-    """The matrix that turns weights of a scaled vector into weights of columns as they are, and cells into differences from their mean over rows.
+    """Return the matrix from weights of the scaled vector to weights of unscaled columns; cells become differences from
+    their mean.
 
     Args:
-        design: The scaled vector.
-        domain: With the labels of its columns.
-        sums: Of the vector over all rows, noisy: how many rows each cell has.
-        noise: The deviation of theirs; a cell that it hides counts for nothing in a mean.
+        design: Layout of the scaled vector.
+        domain: Has the bounds and labels of the columns.
+        sums: Noisy sums of the vector over all rows; those of cells are their numbers of rows.
+        noise: Deviation of the sums. A cell whose sum is within the noise has no weight in the mean.
     """
-    turned = np.eye(design.width)
+    rescaling = np.eye(design.width)
     for attribute, block in zip(design.attributes, design.blocks, strict=True):
         if attribute.numbers is not None:
             low, high = map(float, ends_of(domain.column(attribute.column)))
-            turned[block, block] = 2 / (high - low)
-            turned[0, block] = -(high + low) / (high - low)
+            rescaling[block, block] = 2 / (high - low)
+            rescaling[0, block] = -(high + low) / (high - low)
         else:
             rows = np.where(sums[block] > 2 * noise, sums[block], 0.0)
             shares = rows / rows.sum() if rows.any() else np.full(attribute.width, 1 / attribute.width)
-            turned[block, block] -= shares
-            turned[0, block] = shares
-    return turned
+            rescaling[block, block] -= shares
+            rescaling[0, block] = shares
+    return rescaling

@@ -1,4 +1,4 @@
-"""How well a model decides about protected rows: a noisy table of classes that were decided and that are true, and what follows from it."""
+"""The quality of a classifier on protected rows: a noisy confusion matrix, and what is computed from it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.learning.models.learned_model import Floats
-from discreet.learning.runs.model_card import Card, Learned
+from discreet.learning.runs.model_card import Card, LearnedNumber
 from discreet.measurement.domain import plain
 from discreet.measurement.feature_vectors import Deciding, SumMeasurer
 from discreet.measurement.run_release import RunRelease
@@ -21,27 +21,30 @@ PURPOSE = "evaluate"
 
 
 def measure(measurer: SumMeasurer, *, deciding: Deciding, label: str) -> None:
-    """The one look of an evaluation.
+    """Take the one measurement of an evaluation.
 
     Args:
-        measurer: Of the rows.
-        deciding: What the model decides.
-        label: The column of true classes.
+        measurer: Measures the rows.
+        deciding: Decisions of the model.
+        label: Column of the true classes.
     """
     measurer.confusion(deciding, label, measurer.confusion_noise(deciding, label, measurer.left))
 
 
 class Evaluation(RunRelease, kind=PURPOSE):
-    """Noisy counts: a row for each class that is decided, a column for each that is true; and accuracy, precision and recall with their ±."""
+    """A noisy confusion matrix; accuracy, precision and recall with intervals.
+
+    Rows are decided classes, columns true ones.
+    """
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """In order."""
+        """The classes, in the order of the matrix."""
         return self.domain.column(self.purpose["label"]).labels
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What it was made of, and what was counted, in JSON."""
+        """The release and its counts as JSON."""
         (width,) = (row["value"] for row in self.card().half_widths(CONFIDENCE)[:1])
         accuracy = {"value": self.accuracy.value, "within": width}
         classes = [plain(label) for label in self.classes]
@@ -49,28 +52,28 @@ class Evaluation(RunRelease, kind=PURPOSE):
 
     @cached_property
     def matrix(self) -> Any:
-        """The counts, which may be negative."""
+        """The noisy counts, which can be negative."""
         return self.transcript.steps[0].outcome.reshape(len(self.classes), -1)
 
     @property
     def deviation(self) -> float:
-        """Of the noise of each count."""
+        """Standard deviation of the noise of each count."""
         return self.transcript.steps[0].noise.sigma
 
     @property
-    def accuracy(self) -> Learned:
-        """The share of rows that are decided rightly."""
+    def accuracy(self) -> LearnedNumber:
+        """Share of rows whose class is decided correctly."""
         return self._share("accuracy", np.eye(len(self.classes)), np.ones_like(self.matrix))
 
-    def _share(self, name: str, inside: Floats, whole: Floats) -> Learned:
-        """Of the counts in `whole`, the share of those in `inside`; its deviation to first order."""
+    def _share(self, name: str, inside: Floats, whole: Floats) -> LearnedNumber:
+        """Return the share of the counts in `whole` that are in `inside`, and its deviation to first order."""
         total = max(float((self.matrix * whole).sum()), self.deviation, 1.0)
         share = min(max(float((self.matrix * inside).sum()) / total, 0.0), 1.0)
         moved = math.sqrt(float(((inside - share * whole) ** 2).sum()))
-        return Learned(name, share, self.deviation * moved / total)
+        return LearnedNumber(name, share, self.deviation * moved / total)
 
     def card(self) -> Card:
-        """All shares and counts, each with its ±."""
+        """Return all shares and counts with their intervals."""
         count = len(self.classes)
         shares = [self.accuracy]
         for k, label in enumerate(self.classes):
@@ -78,8 +81,8 @@ class Evaluation(RunRelease, kind=PURPOSE):
             one[k, k], decided[k, :], true[:, k] = 1, 1, 1
             shares += [self._share(f"precision of {label}", one, decided), self._share(f"recall of {label}", one, true)]
         counts = [
-            Learned(f"{said} where it is {label}", float(self.matrix[a, b]), self.deviation)
-            for a, said in enumerate(self.classes)
+            LearnedNumber(f"{decided_as} where it is {label}", float(self.matrix[a, b]), self.deviation)
+            for a, decided_as in enumerate(self.classes)
             for b, label in enumerate(self.classes)
         ]
         budget = self.budget

@@ -1,4 +1,4 @@
-"""Looks before they are taken: how many numbers each draws and with what noise, and how much work they are. All of it follows from public facts."""
+"""Measurements before they are taken: their numbers, their noise and their work, all from public values."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Noise_co = TypeVar("Noise_co", bound=Exponential | Gaussian | Laplace | PermuteA
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyLook(Generic[Noise_co]):
-    """One release of a model, before it is drawn.
+class NoisyMeasurement(Generic[Noise_co]):
+    """One measurement for a model, before it is taken.
 
     Args:
-        what: It looks at.
-        numbers: How many it draws.
-        noise: What each is drawn with.
-        unit: How many steps of what is added up are 1.
+        what: Kind of measurement.
+        numbers: Number of noisy numbers.
+        noise: Noise of each number.
+        unit: Integer steps per unit of the measured sums.
     """
 
     what: str
@@ -30,7 +30,7 @@ class NoisyLook(Generic[Noise_co]):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What looks take: how often an engine goes over one column of all rows, and the seconds that are computed between looks, about."""
+    """Work of measurements: the engine's passes over one column of all rows, and seconds of other computation, about."""
 
     columns: int
     seconds: float = 0.0
@@ -40,10 +40,10 @@ class Work:
 
 
 def work_of_products(design: Design) -> Work:
-    """Of the products of all places: all columns for each number, and a table for each two columns of cells.
+    """Return the work of measuring all products: all columns for each number, and one table for each two categories.
 
     Args:
-        design: What is measured.
+        design: Layout of the vector.
     """
     cells = sum(attribute.numbers is None for attribute in design.attributes)
     numbers = len(design.attributes) - cells

@@ -1,4 +1,4 @@
-"""What a model would draw and how much work it is: known before it is paid, since both follow from what is public. Nothing is drawn to find out."""
+"""The measurements and the work of a model, from public values alone, before the charge. Nothing is drawn."""
 
 from __future__ import annotations
 
@@ -7,51 +7,51 @@ from typing import Any
 
 from discreet.errors import TooLarge
 from discreet.learning.models.learned_model import Model
-from discreet.learning.runs.measurement_plan import NoisyLook, Work
+from discreet.learning.runs.measurement_plan import NoisyMeasurement, Work
 from discreet.measurement.domain import Domain
 from discreet.measurement.in_memory_run import of_nobody
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
 
 MOST_COLUMNS = 5_000
-"""That the looks of a model go over, one after another: within the time that a run is given."""
+"""Columns that the measurements of a model may read in sequence, so that a run ends in time."""
 MOST_NUMBERS = 2**22
-"""That a model draws: they are held in memory together and stored, 8 bytes each."""
+"""Noisy numbers of a model: they are in memory together and are stored, 8 bytes each."""
 _DRAWN = 3e-7
-"""Seconds for a number that noise is drawn for."""
+"""Seconds to draw the noise of one number."""
 
 
-def afforded(model: Model, domain: Domain, budget: AdaptiveBudget) -> tuple[list[NoisyLook[Any]], Work]:
-    """All looks of a model with their noise, and their work; whatever would be refused later is refused now.
+def plan_measurements(model: Model, domain: Domain, budget: AdaptiveBudget) -> tuple[list[NoisyMeasurement[Any]], Work]:
+    """Return all measurements of a model with their noise, and their work.
+
+    Everything that can be refused is refused here.
 
     Args:
-        model: What is to be learned.
-        domain: What is public about the rows.
-        budget: What may be spent.
+        model: The model to learn.
+        domain: Public description of the rows.
+        budget: Budget of the run.
     """
     model.check(domain)
     work = model.work(domain)
     if work.columns > MOST_COLUMNS:
-        raise TooLarge(
-            "The looks of this model would take too long.", next_step="Ask for fewer passes, classes or columns."
-        )
+        raise TooLarge("Measuring this model would take too long.", next_step="Use fewer passes, classes or columns.")
     measurer, meter = of_nobody(domain, budget)
-    looks = model.looks(measurer)
-    return looks, work + paid_for(looks, meter)
+    measurements = model.measurements(measurer)
+    return measurements, work + drawing_work(measurements, meter)
 
 
-def paid_for(looks: Sequence[NoisyLook[Any]], meter: Meter) -> Work:
-    """What drawing takes, of looks that a budget pays for and memory has room for; others are refused.
+def drawing_work(measurements: Sequence[NoisyMeasurement[Any]], meter: Meter) -> Work:
+    """Return the work of drawing the noise. Refuses measurements that exceed the budget or the memory.
 
     Args:
-        looks: Before they are taken.
-        meter: Of the budget.
+        measurements: Before they are taken.
+        meter: Counts what they spend of the budget.
     """
-    numbers = sum(look.numbers for look in looks)
+    numbers = sum(measurement.numbers for measurement in measurements)
     if numbers > MOST_NUMBERS:
         raise TooLarge(
             f"This model would draw {numbers:,} numbers, more than {MOST_NUMBERS:,}.",
-            next_step="Leave columns out, or ask for fewer bins.",
+            next_step="Remove columns, or use fewer bins.",
         )
-    for look in looks:
-        meter.pay(look.noise)
+    for measurement in measurements:
+        meter.pay(measurement.noise)
     return Work(0, _DRAWN * numbers)

@@ -1,4 +1,4 @@
-"""A model's card: every number that was learned, with its ±, and what it cost."""
+"""The card of a model: every learned number with its interval, and the cost."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from discreet.results.answer_base import Ends, Interval, Shown
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """One number of a model: what it is, its value, and the standard deviation of its error."""
+class LearnedNumber:
+    """One number of a model: its name, its value, and the standard deviation of its error."""
 
     name: str
     value: float
@@ -24,14 +24,14 @@ class Learned:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Card(Shown):
-    """All numbers of a model. ± is around what the method would give without noise; the model says what else it covers.
+    """All numbers of a model. Intervals are for the result of the method without noise, unless the remarks say more.
 
     Args:
         learned: The numbers.
-        remarks: What should be known beside them.
+        remarks: What the intervals cover, and other remarks.
     """
 
-    learned: tuple[Learned, ...]
+    learned: tuple[LearnedNumber, ...]
     remarks: tuple[str, ...]
 
     @property
@@ -60,10 +60,10 @@ class Card(Shown):
         return [{"number": None, "value": pair} for pair in ends]
 
     def numbers(self, level: Number) -> list[dict[str, Any]]:
-        """Each with its ±, as JSON has them.
+        """Return each number with its half-width, as JSON.
 
         Args:
-            level: In which share of all releases ± holds.
+            level: Share of releases in which the intervals hold.
         """
         widths = [row["value"] for row in self.half_widths(level)]
         return [{**row, "within": width} for row, width in zip(self.rows, widths, strict=True)]
@@ -76,5 +76,5 @@ class Card(Shown):
 
 
 def _deviations(level: Number) -> float:
-    """So many of them on either side hold a normal error at a level."""
+    """Return the half-width of a normal interval at a level, in standard deviations."""
     return NormalDist().inv_cdf((1 + float(read_level(level))) / 2)

@@ -1,4 +1,4 @@
-"""A model as what comes of a run: found by its name, saved and loaded, with nothing private in it."""
+"""A model as a stored release: it is loaded by its name, saved to a file, and contains nothing private."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODELS: dict[str, type[Model]] = {
 
 
 QUICK = 2**15
-"""Numbers from which a model is worked out in a second."""
+"""Numbers from which a model is computed within a second."""
 _OF_ALL = ("kind", "model", "columns", "target", "said")
 
 
@@ -38,22 +38,25 @@ class ModelRelease(RunRelease, kind=PURPOSE):
 
     @classmethod
     def of(cls, model: Model, *, name: str | None) -> ModelRelease:
-        """A model that has learned, as a release.
+        """Return a learned model as a release.
 
         Args:
-            model: That a curator has learned.
-            name: What it is looked up by.
+            model: A model that a curator has learned.
+            name: Name of the release.
         """
         return cls(model.transcript.encoded(), name=name, receipt=model.receipt, replayed=model.replayed)
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What it was made of, in JSON."""
+        """The release as JSON."""
         return {**super().summary, "model": self.purpose["model"]}
 
     @property
     def details(self) -> dict[str, Any]:
-        """The same, and every number with its ±, where working the model out takes a moment: else whoever wants it works it out from the release."""
+        """The release as JSON, with every number and its interval if the model is computed quickly.
+
+        Otherwise the client computes it.
+        """
         drawn, hypotheses = sum(step.outcome.size for step in self.transcript.steps), self.purpose.get("hypotheses", {})
         if hypotheses is None or size_of(hypotheses) > QUICK or model_of(self.purpose).burden(drawn) > QUICK:
             return self.summary
@@ -66,40 +69,38 @@ class ModelRelease(RunRelease, kind=PURPOSE):
 
 
 def settings_in(purpose: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a model beside its columns, numbers as they are.
+    """Return the parameters of a model without its columns.
 
     Args:
-        purpose: As `Model.described` says it.
+        purpose: From `Model.described`.
     """
     settings = {name: value for name, value in purpose.items() if name not in _OF_ALL}
     return settings | {name: Fraction(text) for name, text in settings.items() if isinstance(text, str)}
 
 
 def model_of(purpose: dict[str, Any]) -> Model:
-    """The model that a purpose describes; it has learned nothing yet.
+    """Return the model that a purpose describes; it is not learned.
 
     Args:
-        purpose: As `Model.described` says it.
+        purpose: From `Model.described`.
     """
     settings = settings_in(purpose)
     kind, columns = MODELS.get(str(purpose["model"])), purpose["columns"]
     if kind is None or not isinstance(columns, list):
-        raise BadRelease(
-            "This model is of a kind that is not known here.", next_step="Install a newer version of Discreet."
-        )
+        raise BadRelease("The kind of this model is unknown.", next_step="Install a newer version of Discreet.")
     features = [feature_from_json(column) for column in columns]
     if purpose["target"]:
         settings["target"] = features.pop()
-    return built(kind, features, settings)
+    return build_model(kind, features, settings)
 
 
-def built(kind: type[Model], features: list[Feature], settings: Mapping[str, Any]) -> Model:
-    """A model by its parameters, a class of hypotheses as JSON has it.
+def build_model(kind: type[Model], features: list[Feature], settings: Mapping[str, Any]) -> Model:
+    """Build a model from its parameters, of which hypotheses are JSON.
 
     Args:
-        kind: Of model.
-        features: What it sees of a row.
-        settings: All else.
+        kind: Class of the model.
+        features: Its features.
+        settings: Its other parameters.
     """
     if "hypotheses" not in settings:
         return kind(features=features, **settings)
