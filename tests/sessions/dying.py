@@ -1,4 +1,6 @@
-"""Processes that ask in a session, and kill themselves where they are told to: `python -m tests.sessions.dying CATALOG [early ]LABEL/COUNT …`.
+"""Processes that use a session and kill themselves at given points.
+
+Run `python -m tests.sessions.dying CATALOG [early ]LABEL/COUNT …`.
 
 Those that die early do while the session is opened, the others after that.
 """
@@ -21,7 +23,7 @@ BATCHES = [
 
 
 def go(place: Path, label: str, count: int) -> None:
-    """Batch after batch, told as soon as it is answered, as far as one may."""
+    """Ask batch after batch, and print each answer at once, until the process is killed."""
     with open_curator(place) as curator:
         if label.startswith(EARLY):
             die_at(curator, label.removeprefix(EARLY), count)

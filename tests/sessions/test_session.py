@@ -1,4 +1,4 @@
-"""Sessions from the curator: one price, the same answer whenever it is asked, an end that says so, and what is refused before any charge."""
+"""Sessions of a curator: one charge, the same answer to the same query, restarts, and refusals before the charge."""
 
 import json
 import logging
@@ -42,12 +42,12 @@ def steps_of(curator):
         return t.run("SELECT COUNT(*) FROM ledger_steps")[0][0]
 
 
-def test_one_charge_pays_for_many_questions_and_the_same_question_has_the_same_answer():
+def test_one_charge_covers_many_queries_and_the_same_query_has_the_same_answer():
     with a_curator() as curator:
         session = curator.as_analyst("alice").session(ROWS, epsilon=1, delta=1e-9, queries=200)
         spent, begun = curator.budget(), steps_of(curator)
         told = session.answer_many(ALL)
-        assert steps_of(curator) <= begun + 2, "165 questions are one step, after the one that begins the guard"
+        assert steps_of(curator) <= begun + 2, "165 queries are one step, after the one that begins the guard"
         assert session.answer_many(reversed(ALL)) == told[::-1]
         assert session.answer(ALL[7]) == told[7]
         assert session.left == 200 - 165
@@ -63,7 +63,7 @@ def test_one_charge_pays_for_many_questions_and_the_same_question_has_the_same_a
         assert verify(curator.ledger).sound
 
 
-def test_answers_are_near_and_say_how_far_off_they_can_be():
+def test_answers_lie_within_their_error_bounds():
     with a_curator(WIDE.replace("epsilon = 10", "epsilon = 200")) as curator:
         session = curator.session(ROWS, rho=20, queries=200)
         exact = {query["ward"]: sum("ABC"[n % 3] == query["ward"] for n in range(1200)) for query in ALL}
@@ -73,7 +73,7 @@ def test_answers_are_near_and_say_how_far_off_they_can_be():
         assert abs(session.answer({}).count - 1200) <= session.within
 
 
-def test_a_session_ends_with_its_questions_and_says_so():
+def test_a_session_refuses_new_queries_after_its_last():
     with a_curator() as curator:
         details = {"rho": 0.05, "queries": 2}
         session = curator.as_analyst("alice").session(ROWS, **details)
@@ -96,7 +96,7 @@ def test_a_session_ends_with_its_questions_and_says_so():
         assert verify(curator.ledger).sound
 
 
-def test_a_session_is_gone_on_with_by_nobody_but_who_opened_it():
+def test_only_the_analyst_who_opened_a_session_continues_it():
     with a_curator() as curator:
         session = curator.as_analyst("alice").session(ROWS, rho=0.05, queries=5)
         assert curator.context.sessions.get(session.id, analyst="alice") is session
@@ -106,8 +106,8 @@ def test_a_session_is_gone_on_with_by_nobody_but_who_opened_it():
         assert curator.session(ROWS, rho=0.05, queries=5).id != session.id
 
 
-def test_a_release_can_be_the_hypothesis_and_the_guard_finds_what_it_gets_wrong(tmp_path):
-    """Made of other people, of whom none is in ward A."""
+def test_a_release_can_be_the_hypothesis_and_its_wrong_answers_are_found(tmp_path):
+    """The release is of other people, none of whom is in ward A."""
     rich = (WIDE + "[budget.analysts.bob]\nepsilon = 10\ndelta = 1e-6\n").replace("epsilon = 10", "epsilon = 1000")
     others = parse_catalog(rich)
     rows = frame().filter([n % 3 != 0 for n in range(1200)])
@@ -133,7 +133,7 @@ def test_a_release_can_be_the_hypothesis_and_the_guard_finds_what_it_gets_wrong(
 
 
 def test_the_textbook_keeps_its_theorem():
-    """Every row in one cell, so that even weights are far off: they learn, and nothing is further off than was promised."""
+    """All rows are in one cell, so that even weights are far off; they learn, and every answer is within its bound."""
     people = parse_catalog(
         WIDE.replace("epsilon = 10", "epsilon = 100000").replace(
             'privacy_unit = "person"\nmax_rows = 2', 'privacy_unit = "row"'
@@ -155,7 +155,7 @@ def test_the_textbook_keeps_its_theorem():
         assert again.answer_many(queries) == told
 
 
-def test_a_frozen_analyst_hears_nothing_again():
+def test_a_frozen_analyst_gets_no_answer_not_even_a_repeated_one():
     with a_curator() as curator:
         session = curator.as_analyst("alice").session(ROWS, rho=0.05, queries=5)
         told = session.answer({"ward": "A"})
@@ -168,8 +168,8 @@ def test_a_frozen_analyst_hears_nothing_again():
         assert session.answer({"ward": "A"}) == told
 
 
-def test_a_full_house_lets_go_of_ones_own_or_of_what_is_not_used_and_else_refuses(monkeypatch):
-    """Opening again costs an alarm: so nobody has others' sessions closed by opening their own."""
+def test_at_the_limit_own_or_unused_sessions_are_closed_and_otherwise_opening_is_refused(monkeypatch):
+    """Opening again uses an alarm, so no analyst can close others' sessions by opening their own."""
     with a_curator() as curator:
         curator.context.sessions.limit(each=2, most=3)
 
@@ -193,7 +193,7 @@ def test_a_full_house_lets_go_of_ones_own_or_of_what_is_not_used_and_else_refuse
 
 
 @pytest.mark.parametrize(("text", "price"), [(WIDE, {"rho": 0.05}), (WIDE.replace("delta = 1e-6", ""), {"epsilon": 1})])
-def test_every_restart_takes_an_alarm_away_and_after_the_last_answers_say_so(text, price):
+def test_every_restart_uses_an_alarm_and_after_the_last_answers_are_unguarded(text, price):
     with a_curator(text) as curator:
         said = []
         for age in range(6):
@@ -237,7 +237,7 @@ def test_what_cannot_be_is_refused_before_any_charge():
         assert curator.budget() == spent
 
 
-def test_what_it_would_cost_and_promise_is_said_without_spending_or_reading(monkeypatch):
+def test_a_plan_has_cost_and_error_bound_without_spending_or_reading(monkeypatch):
     with a_curator() as curator:
         monkeypatch.setattr(curator._engine, "tables", None)
         plan = curator.as_analyst("alice").plan_session(ROWS, rho=0.05, queries=100)
@@ -262,7 +262,7 @@ def test_what_it_would_cost_and_promise_is_said_without_spending_or_reading(monk
         {"ward": {"A": 1}},
     ],
 )
-def test_a_question_that_means_nothing_is_refused_and_not_counted(query):
+def test_a_query_without_a_meaning_is_refused_and_not_counted(query):
     with a_curator() as curator:
         session = curator.session(ROWS, rho=0.05, queries=5)
         with pytest.raises(BadInput):
@@ -296,12 +296,12 @@ def test_an_account_without_delta_takes_an_epsilon_alone():
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
-def test_nobody_and_one_person_are_treated_as_anybody(count):
+def test_sessions_over_no_one_or_two_persons_answer_all_queries(count):
     with a_curator(count=count) as curator:
         assert len(curator.session(ROWS, rho=0.01, queries=200).answer_many(ALL)) == 165
 
 
-def test_how_long_an_answer_is_expected_to_take_hangs_on_questions_alone():
+def test_the_expected_time_of_an_answer_depends_on_queries_alone():
     told = []
     for count in (0, 1200):
         with a_curator(count=count) as curator:
@@ -335,7 +335,7 @@ def test_a_planted_string_is_in_no_answer_step_log_or_error(caplog):
     assert not [text for text in seen if PLANTED in text]
 
 
-def test_two_curators_with_one_session_go_on_in_turn(tmp_path):
+def test_two_curators_continue_one_session_in_turn(tmp_path):
     place = prepared(tmp_path)
     details = {"rho": 0.05, "queries": 300, "alarms": 8}
     with open_curator(place) as one, open_curator(place) as other:
@@ -350,9 +350,9 @@ def test_two_curators_with_one_session_go_on_in_turn(tmp_path):
 
 
 def die_in_a_session(folder, points):
-    """Processes killed with signal 9, one after another, until one has come to the end: how many batches each has told.
+    """Kill processes with signal 9, one after another, until one ends: how many batches each has answered.
 
-    Whoever asks next hears again all that was said, under one charge.
+    The next process returns all earlier answers again, under one charge.
     """
     place = prepared(folder)
     command = [sys.executable, "-m", "tests.sessions.dying", str(place), *points, "none/0"]
@@ -372,13 +372,13 @@ def die_in_a_session(folder, points):
     return [len(lines) for lines in said]
 
 
-def test_a_process_killed_in_a_session_leaves_what_it_said_and_one_charge(tmp_path):
-    """While it begins, after it has stored an answer, and before it has: what was stored and not told is told by the next."""
+def test_a_process_killed_in_a_session_leaves_its_answers_and_one_charge(tmp_path):
+    """While it starts, before and after it stores an answer: the next process returns all stored answers."""
     told = die_in_a_session(tmp_path, ["early step: written/1", "step: committed/2", "step: begun/1"])
     assert told == [0, 1, 2, len(BATCHES)]  # `make soak` kills at every step
 
 
-def test_a_hypothesis_begins_with_tables_that_were_paid_for_before():
+def test_a_hypothesis_starts_with_tables_of_earlier_releases():
     with a_curator() as curator:
         curator.as_analyst("alice").synthesize("SELECT ward, sex, age FROM visits", rho=0.05, workload=2, name="before")
         wanted = {"rho": 0.05, "queries": 10, "reuse": True}

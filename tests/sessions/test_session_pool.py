@@ -45,7 +45,7 @@ def test_the_limits_hold_however_many_sessions_are_opened_at_once():
         assert opening("again", "alice")().is_open  # refused calls released their slots
 
 
-def test_one_session_that_is_opened_many_times_at_once_is_one():
+def test_a_session_that_is_opened_many_times_at_once_is_opened_once():
     with a_curator() as curator:
         said = all_at_once(*[lambda: curator.session(ROWS, rho=0.01, queries=5, workload=1)] * 6)
         assert len(set(map(id, said))) == 1

@@ -1,4 +1,4 @@
-"""The progress of a session: the exact law of its checks on neighbours, mutants that break it, stored steps, and restarts."""
+"""The progress of a session: the exact law of its checks on neighbours, mutants, stored steps, and restarts."""
 
 import itertools
 import math
@@ -68,7 +68,7 @@ def values_of(rows, domain, queries, estimates):
 
 
 def furthest(domain, mechanism, *, redrawn=False):
-    """The largest log ratio that any outcome has on any neighbours, for a hypothesis below, about and above the data."""
+    """The largest log ratio of any outcome on any neighbours, for hypotheses below, about and above the data."""
     most, pairs = domain.rows_per_person, neighbours(domain.rows_per_person, domain.neighbours)
     queries = ASKED * 3
     ratios = []
@@ -230,7 +230,7 @@ def test_a_mutant_that_stores_late_or_measures_free_is_caught(check, ours, mutan
 
 
 def test_a_session_killed_after_any_step_keeps_all_answers_that_it_returned():
-    """Also if it is killed again later: no more runs of the sparse vector than were charged, and no query answered twice."""
+    """Also if it is killed again: no more runs of the sparse vector than were charged, no query answered twice."""
 
     def go(store):
         session = progress_of(ROWS, domain_of(*SIZES), store=store, alarms=3, bits=SeededBits(len(store.steps)))

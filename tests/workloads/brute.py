@@ -1,4 +1,4 @@
-"""What strategies promise, worked out from the definitions: matrices, and every pair of neighbours on a few cells."""
+"""Errors and sensitivities of strategies from the definitions: matrices, and all neighbours on a few cells."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.sources import SeededBits
 
 
 def matrix_of(combination):
-    """The combination as a matrix, a column a cell: what it makes of one row in each."""
+    """The combination as a matrix: a column per cell, computed from one row in that cell."""
     return np.stack([combination.before(row) for row in np.eye(combination.cells, dtype=np.int64)], axis=1)
 
 
 def people(cells, rows):
-    """Everything that a person with at most so many rows can be."""
+    """All histograms of one person with at most this number of rows."""
     return [np.array(u) for u in product(range(rows + 1), repeat=cells) if sum(u) <= rows]
 
 
 def differences(cells, rows, neighbours):
-    """How two neighbouring histograms can differ."""
+    """All differences of two neighbouring histograms."""
     persons = people(cells, rows)
     others = persons if neighbours is Neighbours.REPLACE_ONE else [np.zeros(cells, np.int64)]
     return [u - v for u in persons for v in others]
@@ -42,7 +42,7 @@ def stacked(plan):
 
 
 def table_for(combination, sizes, counts):
-    """The table that a combination takes, of counts of all columns."""
+    """The table over which a combination is computed, from counts of all columns."""
     if combination.columns is None:
         return counts
     rest = tuple(i for i in range(len(sizes)) if i not in combination.columns)
@@ -50,7 +50,7 @@ def table_for(combination, sizes, counts):
 
 
 def releases(plan, counts, *, times):
-    """What a plan measures of the same counts, so many times; the noise of all of them is drawn at once."""
+    """Many measurements of a plan on the same counts; the noise of all of them is drawn at once."""
     bits, columns = SeededBits("releases"), []
     for m in plan.measurements:
         if m is None:

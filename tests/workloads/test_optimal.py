@@ -1,4 +1,4 @@
-"""The best strategy for a Gram matrix: close to what no strategy comes below, and no further from neighbours than it pays for."""
+"""The optimal strategy for a Gram matrix: close to the lower bound, with a sensitivity that covers every neighbour."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ HALF = WorkloadBudget(rho=0.5)  # noise of variance 1 for columns of length 1
 
 
 def ratio(workload, columns):
-    """The error of the best strategy over the singular value bound."""
+    """The error of the optimal strategy divided by the singular value bound."""
     queries = workload.on(columns)
     return np.sqrt(Plan.of(queries, HALF, optimal(queries)).total_error / singular_value_bound(queries.gram))
 
@@ -25,12 +25,12 @@ def test_ranges_come_close_to_the_singular_value_bound():
     assert 1 < ratio(workloads.thresholds("age"), {"age": 64}) <= 1.03
 
 
-def test_tables_reach_the_bound_whatever_their_rank():
+def test_tables_reach_the_bound_for_every_rank():
     assert ratio(workloads.marginals(2), {"a": 3, "b": 4, "c": 2}) == pytest.approx(1, abs=2e-3)
     assert ratio(workloads.total(), {"a": 5}) == pytest.approx(1, abs=2e-3)
 
 
-def test_it_is_chosen_where_it_is_best_and_never_under_epsilon():
+def test_the_optimal_strategy_is_chosen_under_rho_and_never_under_epsilon():
     asked = workloads.ranges("age") * workloads.points("sex")
     assert workloads.plan(asked, {"age": 32, "sex": 2}, rho=1).strategy.name == "optimal"
     assert workloads.plan(asked, {"age": 32, "sex": 2}, epsilon=1).strategy.name != "optimal"

@@ -1,4 +1,4 @@
-"""A tree of regions behind the curator: counts that add up, invariants that only the owner declares, and what is refused before any charge."""
+"""Tables by region from a curator: consistent counts, invariants that only the owner declares, early refusals."""
 
 import numpy as np
 import pyarrow as pa
@@ -76,7 +76,7 @@ def exact(level, sex=None):
     return counts
 
 
-def test_counts_of_all_regions_add_up_are_near_and_are_there_again_for_free():
+def test_counts_of_all_regions_are_consistent_and_accurate_and_free_when_repeated():
     with a_curator() as curator:
         plan = curator.as_analyst("alice").plan_tables(ROWS, tree="geo", rho=5)
         nothing = curator.budget()
@@ -120,7 +120,7 @@ def test_every_count_is_a_row_with_its_region_and_cell():
 INVARIANT = 'levels = ["state", "county", "block"]\ninvariant = "state"\nof = "people"'
 
 
-def test_totals_that_the_owner_declares_are_exact_in_every_release_and_told_on_the_card_and_in_the_entry():
+def test_declared_totals_are_exact_in_every_release_and_shown_on_the_card_and_in_the_entry():
     with a_curator(INVARIANT, neighbours="replace-one") as curator:
         made = curator.as_analyst("alice").tabulate(ROWS, tree="geo", rho=0.001)
         assert curator.card().invariants == ("totals of people by state, in geo",)
@@ -148,7 +148,7 @@ CHOSEN = [
 
 
 def free_outcomes(source, sex_of_17):
-    """What is told for nothing about rows that whoever asks has chosen."""
+    """All outcomes that are free, for rows that an analyst chooses."""
     sexes = PEOPLE["sex"].to_pylist()
     people = PEOPLE.set_column(1, "sex", pa.array([*sexes[:17], sex_of_17, *sexes[18:]], pa.string()))
     with a_curator(INVARIANT, neighbours="replace-one", people=people) as curator:
@@ -161,8 +161,9 @@ def free_outcomes(source, sex_of_17):
 
 @pytest.mark.parametrize("source", CHOSEN)
 def test_no_rows_that_an_analyst_chooses_are_counted_exactly(source):
-    """Neighbours that agree on every declared total agree on everything that is free, whatever is asked for: also where a value is undeclared, so that
-    a row counts in no table of the run.
+    """Neighbours that agree on every declared total agree on everything that is free, whatever the analyst chooses.
+
+    This holds also if a value is undeclared, so that a row counts in no table of the run.
     """
     outcomes = [free_outcomes(source, sex) for sex in ("F", "M", "X", None)]
     assert outcomes[1:] == outcomes[:-1]
@@ -190,7 +191,7 @@ def test_no_rows_that_an_analyst_chooses_are_counted_exactly(source):
     ],
     ids=str,
 )
-def test_a_tree_that_cannot_be_is_refused_with_the_catalog(tree, more):
+def test_an_impossible_tree_is_refused_with_the_catalog(tree, more):
     with pytest.raises(BadCatalog, match=r"trees\.geo"):
         parse_catalog(catalog(tree, **more))
 
@@ -213,7 +214,7 @@ def test_what_cannot_be_is_refused_before_any_charge():
         assert curator.budget() == nothing
 
 
-def test_a_public_table_whose_blocks_have_no_names_of_their_own_is_refused():
+def test_a_public_table_whose_blocks_lack_distinct_names_is_refused():
     for spoiled in (None, PLACES[1][2]):
         blocks = [spoiled, *GEO["block"].to_pylist()[1:]] if spoiled is None else [spoiled] * len(GEO)
         with a_curator(geo=GEO.set_column(2, "block", pa.array(blocks, pa.string()))) as curator, pytest.raises(DiscreetError, match="name"):  # fmt: skip
@@ -221,8 +222,8 @@ def test_a_public_table_whose_blocks_have_no_names_of_their_own_is_refused():
 
 
 @pytest.mark.parametrize("neighbours", list(Neighbours), ids=lambda relation: relation.value)
-def test_a_measurer_gives_exact_sums_only_where_its_run_was_made_for_them(neighbours):
-    """Whatever a method asks for: the run says which, and under add-remove none."""
+def test_a_measurer_returns_exact_sums_only_for_the_invariants_of_its_run(neighbours):
+    """The run determines which, whatever the method asks for; under add-remove there are none."""
     tree = small_tree()
     domain = domain_of(20, 2, neighbours=neighbours)
     rows, totals = [(n % 20, n % 2) for n in range(50)], Regions(tree, 1, 1)

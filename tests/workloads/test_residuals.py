@@ -1,4 +1,4 @@
-"""Residuals: their exact law on every pair of neighbours, and tables that are as good as any strategy's."""
+"""Residuals: their exact law on every pair of neighbours, and tables as accurate as those of any strategy."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -22,7 +22,7 @@ ORDERS = (1.5, 2, 4)
 
 
 class NoisyTable(Residual):
-    """The mutant: the noisy table is kept, and the residual with it."""
+    """A mutant that publishes the noisy table beside the residual."""
 
     def before(self, counts):
         return self.cells * counts
@@ -32,7 +32,7 @@ class NoisyTable(Residual):
 
 
 def kept_of(combination):
-    """What is kept of noise, as a matrix."""
+    """The map from noise to the residual, as a matrix."""
     return np.stack([combination.after(row) for row in np.eye(combination.size, dtype=np.int64)], axis=1)
 
 
@@ -48,7 +48,7 @@ def law_of(matrix, probabilities):
 
 
 def shifted(law, by):
-    """The law of a vector with a constant added; what leaves the array is lost."""
+    """The law of a vector with a constant added. Mass outside of the array is dropped."""
     padded = np.zeros_like(law)
     to = tuple(slice(max(0, s), law.shape[0] + min(0, s)) for s in by)
     came = tuple(slice(max(0, -s), law.shape[0] + min(0, -s)) for s in by)
@@ -63,14 +63,14 @@ def gaussian(variance):
 
 
 def renyi(law, by, order):
-    """The divergence of a law from itself, moved."""
+    """The divergence of a law from its translation."""
     moved = shifted(law, by)
     both = (law > 0) & (moved > 0)
     return np.log(np.sum(law[both] ** order * moved[both] ** (1 - order))) / (order - 1)
 
 
 def shifts(combination, rows, neighbours):
-    """How two neighbours move what is kept, each once, up to sign."""
+    """All differences of residuals of two neighbours, each once, up to sign."""
     moved = {
         tuple(int(x) for x in combination.after(combination.before(difference)))
         for difference in brute.differences(combination.cells, rows, neighbours)
@@ -79,7 +79,7 @@ def shifts(combination, rows, neighbours):
 
 
 def worst_of(combination, variance, rows, neighbours):
-    """Over all neighbours and some orders, the divergence over the order: what zCDP bounds by rho."""
+    """The largest Rényi divergence divided by its order, over all neighbours and some orders: zCDP bounds it by rho."""
     kept, noise = kept_of(combination), gaussian(variance)
     is_table = len(kept) == combination.size
     law = None if is_table else law_of(kept, noise)
@@ -94,7 +94,7 @@ def worst_of(combination, variance, rows, neighbours):
 @pytest.mark.parametrize("neighbours", RELATIONS, ids=lambda relation: relation.value)
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("sizes", [(2, 2), (2, 3)])
-def test_the_exact_law_of_a_residual_costs_what_is_charged_and_the_noisy_table_more(sizes, rows, neighbours):
+def test_the_exact_law_of_a_residual_costs_its_charge_and_the_noisy_table_more(sizes, rows, neighbours):
     price = WorkloadBudget(rho=2, rows_per_person=rows, neighbours=neighbours)
     residual = Residual((0, 1), sizes)
     measurement = price.measurements([residual], np.ones(1))[0]
@@ -104,7 +104,7 @@ def test_the_exact_law_of_a_residual_costs_what_is_charged_and_the_noisy_table_m
     assert worst_of(NoisyTable((0, 1), sizes), variance, rows, neighbours) > 2.5
 
 
-def test_under_epsilon_no_output_is_more_telling_than_is_charged():
+def test_under_epsilon_no_output_has_a_larger_loss_than_is_charged():
     residual, scale = Residual((0, 1), (2, 2)), 2
     assert residual.reach(Neighbours.ADD_REMOVE).total == 4
     weights = np.exp(-np.abs(np.arange(-60.0, 61)) / scale)
@@ -117,13 +117,13 @@ def test_under_epsilon_no_output_is_more_telling_than_is_charged():
 
 @pytest.mark.parametrize("neighbours", RELATIONS, ids=lambda relation: relation.value)
 @pytest.mark.parametrize("sizes", [(), (2,), (4,), (2, 2), (2, 3), (3, 2)])
-def test_the_projection_moves_as_far_as_its_formula_says(sizes, neighbours):
+def test_the_reach_of_the_projection_follows_its_formula(sizes, neighbours):
     residual = Residual(tuple(range(len(sizes))), sizes)
     _, squares = brute.farthest(brute.matrix_of(residual), 1, neighbours)
     assert residual.reach(neighbours).squares == squares
 
 
-def test_what_is_kept_says_nothing_of_the_noise_that_the_projection_leaves_out():
+def test_a_residual_does_not_depend_on_the_noise_that_the_projection_removes():
     residual, rng = Residual((0, 1), (3, 4)), np.random.default_rng(1)
     table = rng.integers(0, 100, 12)
     noise = rng.integers(-50, 50, 12)
@@ -132,7 +132,7 @@ def test_what_is_kept_says_nothing_of_the_noise_that_the_projection_leaves_out()
 
 
 @pytest.mark.parametrize("price", [{"rho": Fraction(1, 3)}, {"epsilon": 1}], ids=["rho", "epsilon"])
-def test_tables_agree_with_each_other_and_are_as_exact_as_predicted(price):
+def test_tables_are_consistent_and_as_exact_as_predicted(price):
     sizes = {"a": 3, "b": 2, "one": 1, "c": 4}
     queries = (workloads.marginals(2) + workloads.total().weighted(2)).on(sizes)
     plan = Plan.of(queries, WorkloadBudget(**price), Residuals.of(queries))
@@ -169,7 +169,7 @@ def test_tables_of_many_columns_are_planned_though_their_cells_cannot_be_counted
         workloads.plan(workloads.ranges("c3"), columns, rho=0.01)
 
 
-def test_tables_are_planned_where_a_matrix_over_their_cells_would_be_too_large():
+def test_tables_are_planned_even_if_a_matrix_over_their_cells_would_be_too_large():
     columns = {"ward": 7, "age": 32, "day": 30}
     assert LARGEST_GRAM < 7 * 32 * 30
     assert workloads.plan(workloads.marginals(2), columns, rho=0.01).strategy.name == "residuals"
@@ -177,7 +177,7 @@ def test_tables_are_planned_where_a_matrix_over_their_cells_would_be_too_large()
         workloads.plan(workloads.ranges("age"), columns, rho=0.01)
 
 
-def test_a_release_of_a_residual_takes_its_own_table_alone():
+def test_a_residual_is_computed_from_its_own_table():
     plan = workloads.plan(workloads.marginals(1), {"a": 4, "b": 300, "c": 5000}, rho=1)
     bits = SeededBits("own table")
     for measurement in plan.measurements:

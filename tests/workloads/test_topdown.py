@@ -1,4 +1,4 @@
-"""Counts that add up: the closest whole numbers, trees of regions, and totals that are published as they are."""
+"""Consistent counts: the closest integers, trees of regions, and exact totals."""
 
 from itertools import product
 
@@ -15,7 +15,7 @@ from tests.workloads import brute
 
 
 def small_tree():
-    """Uneven, and its rows in no order: 3 states, 7 counties, 20 blocks."""
+    """An uneven tree from unordered rows: 3 states, 7 counties, 20 blocks."""
     rng = np.random.default_rng(3)
     county = np.repeat(np.arange(7), [1, 5, 2, 4, 3, 4, 1])
     rows = rng.permutation(20)
@@ -23,7 +23,7 @@ def small_tree():
     return workloads.Tree.of({"state": state[rows], "county": county[rows] % 5, "block": np.arange(20)[rows]})
 
 
-def test_the_closest_counts_are_found_as_by_trying_all():
+def test_the_closest_counts_are_those_of_an_exhaustive_search():
     rng = np.random.default_rng(1)
     for _ in range(60):
         values, caps = rng.normal(1, 2, 4), rng.integers(0, 4, 4)
@@ -55,7 +55,7 @@ def test_the_closest_numbers_are_those_of_least_squares_in_every_group():
 
 
 @pytest.mark.parametrize("total", [0, 1, 10**15])
-def test_large_and_empty_totals_add_up_too(total):
+def test_large_and_empty_totals_are_met(total):
     values = np.array([0.5, 0.5, -3.0, total / 3 + 0.1])
     counts = round_to_totals(values, totals=np.array([total]), starts=np.array([0]))
     assert counts.sum() == total
@@ -63,7 +63,7 @@ def test_large_and_empty_totals_add_up_too(total):
     assert round_to_counts(np.array([[-5.0, -4.0]])).tolist() == [[0, 0]]
 
 
-def test_estimated_cells_become_counts_that_add_up():
+def test_estimated_cells_become_counts_with_the_rounded_total():
     plan = workloads.plan(workloads.ranges("age"), {"age": 20}, rho=0.1)
     estimate = plan.estimate(next(iter(brute.releases(plan, np.arange(20) % 3, times=1))))
     counts = estimate.counts()
@@ -74,7 +74,7 @@ def test_estimated_cells_become_counts_that_add_up():
         tables.estimate(next(iter(brute.releases(tables, np.arange(4), times=1)))).counts()
 
 
-def test_totals_that_no_counts_have_are_refused():
+def test_impossible_totals_are_refused():
     for total in (-1, 4):
         with pytest.raises(BadInput):
             round_to_totals(np.zeros(2), totals=np.array([total]), starts=np.array([0]), caps=np.array([1, 2]))
@@ -105,7 +105,7 @@ def test_up_and_down_the_tree_is_least_squares(shares):
 
 
 @pytest.mark.parametrize("invariant", [None, "state", "block"])
-def test_counts_add_up_are_whole_and_not_negative_and_keep_invariants(invariant):
+def test_counts_are_consistent_non_negative_integers_and_keep_invariants(invariant):
     tree, rng = small_tree(), np.random.default_rng(5)
     exact = rng.poisson(3, (20, 5))
     neighbours = "replace-one" if invariant else "add-remove"
@@ -124,7 +124,7 @@ def test_counts_add_up_are_whole_and_not_negative_and_keep_invariants(invariant)
 
 @pytest.mark.parametrize("neighbours", list(Neighbours), ids=lambda relation: relation.value)
 @pytest.mark.parametrize("rows", [1, 3])
-def test_one_person_moves_each_level_no_further_than_is_paid_for(rows, neighbours):
+def test_one_person_moves_each_level_no_further_than_its_sensitivity(rows, neighbours):
     tree = workloads.Tree.of({"state": [0, 0, 1], "block": [0, 1, 2]})
     for measurement in TopDown.of(tree, cells=2, rho=1).measurements:
         combination = measurement.combination
@@ -146,7 +146,7 @@ def test_least_squares_first_is_better_than_each_level_by_itself_and_clipped_blo
     assert tables[0].sum() == pytest.approx(exact.sum(), rel=0.02)
 
 
-def test_what_promises_nothing_or_fits_nothing_is_refused():
+def test_plans_without_a_guarantee_or_of_the_wrong_shape_are_refused():
     tree = small_tree()
     refused = [
         lambda: TopDown.of(tree, cells=2, rho=1, invariant="state"),

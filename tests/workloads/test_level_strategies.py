@@ -1,4 +1,4 @@
-"""Trees and wavelets: errors in closed form are those of the matrices, and one person moves them no further than is paid for."""
+"""Trees and wavelets: errors in closed form equal those of the matrices, and sensitivities cover every neighbour."""
 
 from fractions import Fraction
 
@@ -79,7 +79,7 @@ def test_errors_and_estimates_in_closed_form_are_least_squares(strategy, price):
 @pytest.mark.parametrize("neighbours", RELATIONS, ids=lambda relation: relation.value)
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("strategy", [identity(4), haar(4), tree(4, 2), tree(5, 3)], ids=lambda s: s.name)
-def test_no_two_neighbours_are_further_apart_than_the_noise_is_made_for(strategy, rows, neighbours):
+def test_no_two_neighbours_are_further_apart_than_the_sensitivity_of_the_noise(strategy, rows, neighbours):
     for combination in strategy.combinations:
         l1, squares = brute.farthest(brute.matrix_of(combination), rows, neighbours)
         reach = combination.reach(neighbours)
@@ -88,7 +88,7 @@ def test_no_two_neighbours_are_further_apart_than_the_noise_is_made_for(strategy
 
 @pytest.mark.parametrize("neighbours", RELATIONS, ids=lambda relation: relation.value)
 @pytest.mark.parametrize("price", PRICES, ids=["rho", "epsilon"])
-def test_the_parts_of_a_plan_cost_no_more_than_its_price_and_hardly_less(price, neighbours):
+def test_the_measurements_of_a_plan_cost_at_most_its_budget_and_hardly_less(price, neighbours):
     plan = workloads.plan(workloads.ranges("age"), {"age": 50}, **price, rows_per_person=3, neighbours=neighbours.value)
     measured = [m for m in plan.measurements if m]
     if "rho" in price:
@@ -136,7 +136,7 @@ def test_measured_errors_are_the_predicted_ones_and_lie_within_their_bounds(pric
     assert 0.89 <= np.mean(np.abs(off) <= ninety) <= (0.91 if "rho" in price else 0.93)
 
 
-def test_what_cannot_be_asked_is_refused_by_name():
+def test_impossible_workloads_are_refused():
     columns = {"age": 8, "sex": 2}
     refused = [
         lambda: workloads.plan(workloads.ranges("age"), columns),

@@ -1,4 +1,4 @@
-"""Conditions in SQL as questions of a session: DuckDB says of every public value the same, bins that are cut are refused, and nothing else is read."""
+"""Conditions in SQL as queries of a session: equal to DuckDB on every public value, and read without rows."""
 
 import itertools
 import random
@@ -99,7 +99,7 @@ def asked(conditions, text):
 
 
 class Oracle:
-    """All combinations of public values of some columns, in DuckDB: for each cell, which truth values a condition has there."""
+    """For each cell, the truth values of a condition in DuckDB on all combinations of public values."""
 
     def __init__(self):
         self._database = duckdb.connect(":memory:")
@@ -165,7 +165,7 @@ def condition(chance, names, depth):
 
 
 def mask_of(query, columns):
-    """The question over some columns, as true and false by codes."""
+    """A query as a table of true and false, by codes."""
     shape = {name: max(CODES[name]) + 1 for name in columns}
     axes = [shape[name] if name in query.columns else 1 for name in columns]
     if isinstance(query, Cells):
@@ -178,7 +178,7 @@ def mask_of(query, columns):
     return np.broadcast_to(mask, [shape[name] for name in columns])
 
 
-def test_a_condition_counts_just_the_cells_that_duckdb_says_it_is_true_for(conditions):
+def test_a_condition_counts_exactly_the_cells_for_which_duckdb_evaluates_it_to_true(conditions):
     chance, oracle = random.Random(2026), Oracle()
     outcomes = {"counts": 0, "cells": 0, "cut": 0, "nobody": 0}
     for _ in range(TIMES):
@@ -201,7 +201,7 @@ def test_a_condition_counts_just_the_cells_that_duckdb_says_it_is_true_for(condi
     assert min(outcomes.values()) > 8, outcomes
 
 
-def test_the_same_meaning_is_the_same_question_however_it_is_written(conditions):
+def test_conditions_of_the_same_meaning_are_the_same_query(conditions):
     same = asked(conditions, "age >= 3 AND sex = 'F'")
     assert same == Conjunction(("sex", "age"), (((0, 0),), ((3, 11),)))
     for text in (
@@ -240,12 +240,12 @@ def test_null_is_neither_true_nor_false(conditions):
         ("age > ?", QueryRefused),
     ],
 )
-def test_what_is_no_condition_on_one_row_is_refused_by_name(conditions, text, error):
+def test_text_that_is_not_a_condition_on_one_row_is_refused(conditions, text, error):
     with pytest.raises(error):
         asked(conditions, text)
 
 
-def test_a_refusal_says_where_it_is_and_what_to_do(conditions):
+def test_a_refusal_has_the_position_of_the_mistake_and_a_next_step(conditions):
     with pytest.raises(UnknownName) as refused:
         asked(conditions, "sex = 'F' AND\n agee > 3")
     assert (refused.value.place.line, refused.value.place.column, refused.value.instead) == (2, 2, ("age",))
@@ -258,7 +258,7 @@ def test_a_refusal_says_where_it_is_and_what_to_do(conditions):
         asked(conditions, "weight <= 2")  # a bin begins with 2
 
 
-def test_more_than_can_be_tried_or_stored_is_refused(conditions, monkeypatch):
+def test_a_condition_beyond_the_limits_is_refused(conditions, monkeypatch):
     with pytest.raises(TooLarge):
         conditions.query("age >= 3 AND sex = 'F'", most_cells=8)
     for limit in ("MOST_POINTS", "MOST_CELLS", "MOST_RUNS"):
@@ -281,8 +281,8 @@ def test_a_session_answers_conditions_and_columns_alike(curator):
         assert session.left == 18
 
 
-def test_a_condition_is_read_without_a_look_at_rows(monkeypatch):
-    """The same questions of data that nobody is in, and of an engine whose tables cannot be opened."""
+def test_a_condition_is_read_without_reading_rows(monkeypatch):
+    """The queries are the same on empty data, and with an engine whose tables cannot be opened."""
     found = []
     for count in (0, 300):
         with open_curator(catalog=parse_catalog(CATALOG), frames={"visits": visits(count)}) as opened:
@@ -294,7 +294,7 @@ def test_a_condition_is_read_without_a_look_at_rows(monkeypatch):
     assert found[0] == found[1]
 
 
-def test_all_conditions_of_a_call_have_one_place_and_the_seconds_of_one_question_and_each_is_tried_once(monkeypatch):
+def test_all_conditions_of_a_call_share_one_slot_and_time_limit_and_each_is_evaluated_once(monkeypatch):
     with open_curator(catalog=parse_catalog(CATALOG), frames={"visits": visits(300)}) as curator:
         session = curator.session(SOURCE, rho=0.1, queries=10, bins=BINS, workload=1)
         tried, places = [], []

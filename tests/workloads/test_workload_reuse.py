@@ -1,4 +1,4 @@
-"""What was measured before in the answers to a workload: they come out as exact as they say, for who may have it."""
+"""Earlier measurements in the answers to a workload: the errors are as predicted, and only permitted releases enter."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ ROWS_OF_CODES = np.stack([np.arange(300) % 3, np.arange(300) * 7 % 4, np.arange(
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-def test_two_releases_of_one_workload_are_averaged_and_the_second_says_how_exact_that_is(relation):
+def test_two_releases_of_one_workload_are_averaged_and_the_second_knows_its_errors(relation):
     with a_curator(relation) as curator:
         first = curator.as_analyst("alice").tabulate(ROWS, ASKED, rho=0.1, name="first")
         once = curator.as_analyst("alice").plan_tables(ROWS, ASKED, rho=0.1)
@@ -39,7 +39,7 @@ def test_two_releases_of_one_workload_are_averaged_and_the_second_says_how_exact
         assert verify(curator.ledger).sound
 
 
-def test_tables_of_synthetic_data_tell_about_a_workload_and_regions_reuse_nothing():
+def test_tables_of_synthetic_data_are_reused_for_a_workload_and_not_for_regions():
     with a_curator() as curator:
         fixed = {"rho": 0.1, "workload": [("ward", "sex")], "method": "fixed"}
         curator.as_analyst("alice").synthesize(ROWS, name="rows", **fixed)
@@ -61,7 +61,7 @@ PRICES = [
 
 @pytest.mark.parametrize(("budget", "neighbours"), PRICES, ids=str)
 @pytest.mark.parametrize("before", ["the same", "a wider table", "ranges"])
-def test_answers_are_as_exact_as_they_say(before, budget, neighbours):
+def test_answers_have_the_predicted_errors(before, budget, neighbours):
     times, domain, bits = 40, domain_of(3, 4, 2, neighbours=neighbours), SeededBits(11)
     asked = workloads.ranges("b") if before == "ranges" else ASKED
     plan = plan_tabulation(asked, domain, budget)

@@ -1,4 +1,4 @@
-"""Workloads asked of a curator: one charge, answers that agree, and what is refused before any charge."""
+"""Workloads from a curator: one charge, consistent answers, and refusals before any charge."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from tests.synthetic.test_curator import ROWS, a_curator
 ASKED = workloads.marginals(2) + workloads.points("age")
 
 
-def test_tables_come_from_one_charge_agree_and_are_there_again_for_free():
+def test_tables_cost_one_charge_are_consistent_and_free_when_repeated():
     with a_curator() as curator:
         plan_regions = curator.as_analyst("alice").plan_tables(ROWS, ASKED, rho=0.5)
         nothing = curator.budget()
@@ -67,7 +67,7 @@ def test_what_cannot_be_is_refused_before_any_charge():
 
 @pytest.mark.parametrize("neighbours", list(Neighbours), ids=lambda relation: relation.value)
 @pytest.mark.parametrize("budget", [Adaptive(rho=0.5), PureAdaptive(epsilon=2)], ids=["rho", "epsilon"])
-def test_a_plan_spends_its_budget_and_a_run_taken_up_again_draws_nothing(budget, neighbours):
+def test_a_plan_spends_its_budget_and_a_resumed_run_draws_nothing(budget, neighbours):
     domain = domain_of(3, 4, 2, rows_per_person=2, neighbours=neighbours)
     rows = np.random.default_rng(1).integers(0, [3, 4, 2], (300, 3))
     for asked in (workloads.marginals(2), workloads.ranges("b") * workloads.points("c"), workloads.total()):
@@ -80,7 +80,7 @@ def test_a_plan_spends_its_budget_and_a_run_taken_up_again_draws_nothing(budget,
         assert steps.steps == first
 
 
-def test_noise_that_is_made_for_less_than_a_combination_moves_is_refused():
+def test_noise_of_too_small_a_sensitivity_is_refused():
     domain = domain_of(3, 4, rows_per_person=2)
     rows = [(0, 0), (1, 1)]
     plan = plan_tabulation(workloads.marginals(2), domain, Adaptive(rho=0.5))
@@ -97,7 +97,7 @@ def test_noise_that_is_made_for_less_than_a_combination_moves_is_refused():
         measure(measuring(rows, domain, budget=Adaptive(rho=0.4)), plan)
 
 
-def test_workloads_come_back_from_json():
+def test_workloads_are_the_same_after_json():
     asked = (
         ASKED.weighted(0.1) + workloads.ranges("age") * workloads.thresholds("sex") + workloads.means("age", [0.5, 1])
     )
@@ -106,7 +106,7 @@ def test_workloads_come_back_from_json():
     assert np.array_equal(workload_from_json(workload_to_json(asked)).on(columns).gram, asked.on(columns).gram)
 
 
-def test_tables_that_were_saved_are_the_same_when_they_are_loaded_and_are_no_rows(tmp_path):
+def test_saved_tables_are_the_same_when_loaded_and_cannot_be_loaded_as_rows(tmp_path):
     with a_curator() as curator:
         made = curator.tabulate(ROWS, ASKED, rho=0.5, name="t")
     made.save(tmp_path / "t.discreet")
@@ -117,7 +117,7 @@ def test_tables_that_were_saved_are_the_same_when_they_are_loaded_and_are_no_row
         SyntheticRelease.load(tmp_path / "t.discreet")
 
 
-def test_every_answer_is_a_row_that_says_what_it_is_about():
+def test_every_answer_is_a_row_with_its_cells():
     with a_curator() as curator:
         asked = workloads.points("ward", "sex") + workloads.ranges("age") + workloads.total()
         made = curator.tabulate(ROWS, asked, rho=0.5)
@@ -129,7 +129,7 @@ def test_every_answer_is_a_row_that_says_what_it_is_about():
     assert all(row["within"] > 0 for row in rows)
 
 
-def test_a_column_that_is_called_like_ours_is_kept_beside_it():
+def test_a_column_with_the_name_of_a_result_column_is_kept_beside_it():
     with a_curator() as curator:
         made = curator.tabulate("SELECT sex AS count, ward AS within FROM visits", workloads.marginals(1), rho=0.5)
     assert made.to_arrow().column_names == ["count", "within", "count_", "within_"]
