@@ -1,7 +1,7 @@
-"""People's rows as codes: a table, or a SELECT that stays rows, whose every column has a finite domain that is public.
+"""Protected rows as codes: a table, or a SELECT of rows, in which every column has a finite public domain.
 
-Declared values are codes as they stand. Numbers and days become bins of equal width between their bounds where there are more of them than bins.
-A column that names the person is left out: it has no table.
+Declared values are used as they are. Numbers and dates with many values become bins of equal width between their
+bounds. The person's id column is dropped.
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ from discreet.sql.reader.reader_model import Rows
 from discreet.sql.releases.group_keys import public_values
 
 MOST_VALUES = 256
-"""Of a column whose values stand for themselves, unless they are declared one by one: a byte each."""
+"""Maximum number of values of a column without bins, unless all are declared. A code then needs one byte."""
 BINS = 32
-"""Of a number or a day, unless another number is asked for."""
+"""Default number of bins of a number or date."""
 _NUMBERS = (Type.INTEGER, Type.REAL, Type.DATE)
 
 
 @dataclass(frozen=True, slots=True)
 class CodedColumn:
-    """What the codes 0, 1, … of a column mean: a value each, None for NULL; or the ends of bins, and whether NULL is the last code."""
+    """Meaning of the codes 0, 1, … of a column: `values` (None is NULL), or the `ends` of bins.
+
+    With bins, `has_null` means that the last code is NULL.
+    """
 
     name: str
     values: tuple[Value | None, ...] = ()
@@ -44,27 +47,30 @@ class CodedColumn:
     has_null: bool = False
     is_ordered: bool = False
     is_whole: bool = False
-    """Of bins: whether only whole numbers are in them."""
+    """Whether bins contain only integers."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodedSource:
-    """Rows to be counted in tables: `query` has a key for each column and how many rows of a person count; `columns` say what codes mean."""
+    """Protected rows with coded columns. `query` has a key per column and the contribution bounds; `columns` describe codes."""
 
     query: Query
     columns: tuple[CodedColumn, ...]
     notes: tuple[str, ...]
 
     def with_first(self, name: str) -> CodedSource:
-        """The same with one column before the others."""
-        places = sorted(range(len(self.columns)), key=lambda at: self.columns[at].name.lower() != name.lower())
-        query = replace(self.query, keys=tuple(self.query.keys[at] for at in places))
-        return replace(self, query=query, columns=tuple(self.columns[at] for at in places))
+        """Return the source with one column moved to the front."""
+        order = sorted(range(len(self.columns)), key=lambda at: self.columns[at].name.lower() != name.lower())
+        query = replace(self.query, keys=tuple(self.query.keys[at] for at in order))
+        return replace(self, query=query, columns=tuple(self.columns[at] for at in order))
 
 
 FoundValues: TypeAlias = Mapping[str, tuple[Value | None, ...] | None]
-"""The values of columns that nobody declared, as an answer has them; None where they are still to be found, and two of the column's type stand for
-them: enough to refuse what is wrong with all the rest."""
+"""Values of undeclared columns, as an answer lists them.
+
+None means that they are not found yet: two values of the column's type are used instead, so that all other errors can
+be reported before the values are measured.
+"""
 _STAND_INS: Mapping[Type, tuple[Value, ...]] = {
     Type.BOOLEAN: (False, True),
     Type.INTEGER: (0, 1),
@@ -86,10 +92,11 @@ def plan_rows(
     parameters: Parameters = (),
     today: date | None = None,
 ) -> CodedSource:
-    """The rows of a table of the catalog, or of a SELECT; refused by name where a column has no public domain. Nothing protected is read.
+    """Read a table name or a SELECT of rows, and code its columns. Accesses no protected rows.
 
-    `source` is a table's name or a SELECT, `bins` how many bins columns have that shall not have 32, `found` what is known of columns whose
-    values are not declared: what was released of them. Rows that lack the `required` column count in no table. `parameters` stand for ? and :name, `today` for CURRENT_DATE.
+    Refused if a column has no public domain. `bins` maps columns to numbers of bins (default 32). `found` has released
+    values of undeclared columns. Rows in which the `required` column is NULL are not counted. `parameters` are the
+    values of ? and :name; `today` is CURRENT_DATE.
     """
     table = _table_in(source, catalog)
     text = source if table is None else f"SELECT * FROM {table}"
@@ -113,11 +120,11 @@ def plan_rows(
 def _parts_of(
     rows: Rows, lookup: PublicLookup, bins: Mapping[str, int], found: FoundValues
 ) -> list[tuple[CodedColumn, Key]]:
-    """What codes mean, and their key, for each column that does not name the person."""
-    wanted = {name: at for at, name in enumerate(rows.names) if not _is_person(rows, at)}
-    asked = _read_bins(bins, wanted)
+    """Return the coded column and key of each column except the person's id."""
+    columns = {name: at for at, name in enumerate(rows.names) if not _is_person(rows, at)}
+    bins_by_name = _read_bins(bins, columns)
     known = {name.lower(): values for name, values in found.items()}
-    if not known.keys() <= {name.lower() for name in wanted}:
+    if not known.keys() <= {name.lower() for name in columns}:
         raise UnknownName(
             "The source has no column of this name whose values could be found.",
             next_step="Name columns of the source other than the person's id.",
@@ -125,8 +132,8 @@ def _parts_of(
     coded = {
         name: _found(name, rows, at, known[name.lower()])
         if name.lower() in known
-        else _coded(name, rows, at, lookup, asked.get(name.lower()))
-        for name, at in wanted.items()
+        else _coded(name, rows, at, lookup, bins_by_name.get(name.lower()))
+        for name, at in columns.items()
     }
     missing = [name for name, part in coded.items() if part is None]
     if missing or not coded:
@@ -135,26 +142,26 @@ def _parts_of(
 
 
 def _present(column: CodedColumn, key: Key) -> tuple[CodedColumn, Key]:
-    """The same without a code for NULL."""
+    """Remove the code for NULL."""
     values = tuple(value for value in column.values if value is not None)
     listed = tuple(value for value in key.values or () if value is not None)
     return replace(column, values=values, has_null=False), Key(key.expression, listed)
 
 
 def values_query(source: str, column: str, catalog: Catalog) -> str:
-    """The query which values of a column people have: SQL, whose groups are selected privately."""
+    """Return SQL that lists the values of a column by private group selection."""
     name, table = _quoted(column), _table_in(source, catalog)
     return f"SELECT {name} AS value, COUNT(*) AS n FROM {table or f'({source})'} AS people GROUP BY {name}"
 
 
 def columns_query(source: str, columns: Sequence[str], catalog: Catalog) -> str:
-    """The rows of a source with some of its columns, as SQL."""
+    """Return SQL for some columns of a source."""
     listed = ", ".join(f"{_quoted(name)} AS {_quoted(name)}" for name in columns)
     return f"SELECT {listed} FROM {_table_in(source, catalog) or f'({source})'} AS people"
 
 
 def _table_in(source: str, catalog: Catalog) -> str | None:
-    """The name of a table, as a query writes it; None where it is a SELECT. A single word that is no table is a name misspelt."""
+    """Return the quoted name of a table, or None for a SELECT. A single word that is not a table is refused."""
     name = source.strip()
     table = next((_quoted(known) for known in catalog.tables if known.lower() == name.lower()), None)
     if table is None and name.isidentifier():
@@ -167,7 +174,7 @@ def _quoted(name: str) -> str:
 
 
 def _found(name: str, rows: Rows, at: int, values: tuple[Value | None, ...] | None) -> tuple[CodedColumn, Key] | None:
-    """A column with the values that were found of it; rows with others count in no table."""
+    """Return a column coded by the values found for it. Rows with other values are not counted."""
     field = rows.relation.field(at)
     kind = field.properties.type
     held = _STAND_INS[kind] if values is None else tuple(_of_type(kind, value) for value in values)
@@ -175,7 +182,7 @@ def _found(name: str, rows: Rows, at: int, values: tuple[Value | None, ...] | No
 
 
 def _of_type(kind: Type, value: Value | None) -> Value | None:
-    """A value as columns have it: answers have days and timestamps as text."""
+    """Convert dates and timestamps, which are text in answers, to their column type."""
     if kind is Type.TIMESTAMP and isinstance(value, str):
         return datetime.fromisoformat(value)
     return date.fromisoformat(value) if kind is Type.DATE and isinstance(value, str) else value
@@ -185,12 +192,12 @@ def _is_person(rows: Rows, at: int) -> bool:
     return at in rows.people or rows.relation.columns[at].properties.person
 
 
-def _read_bins(bins: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, int]:
+def _read_bins(bins: Mapping[str, int], columns: Mapping[str, int]) -> dict[str, int]:
     if not isinstance(bins, Mapping):
         raise BadInput(
             "`bins` must map column names to numbers of bins.", next_step='Pass a mapping such as {"age": 16}.'
         )
-    known = {name.lower() for name in wanted}
+    known = {name.lower() for name in columns}
     for name in bins:
         if not isinstance(name, str) or name.lower() not in known:
             raise UnknownName(
@@ -203,7 +210,7 @@ def _read_bins(bins: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, 
 
 
 def _coded(name: str, rows: Rows, at: int, lookup: PublicLookup, bins: int | None) -> tuple[CodedColumn, Key] | None:
-    """A column's codes and its key; None where it has no public domain."""
+    """Return the codes and the key of a column, or None if it has no public domain."""
     field = rows.relation.field(at)
     kind, known = field.properties.type, public_values(field, lookup)
     is_declared = field.properties.values is not None
@@ -220,11 +227,11 @@ def _coded(name: str, rows: Rows, at: int, lookup: PublicLookup, bins: int | Non
 def _binned(
     name: str, field: Expression, low: Fraction, high: Fraction, count: int, *, has_null: bool
 ) -> tuple[CodedColumn, Key]:
-    """Bins of equal width; the last one has its upper end."""
+    """Return bins of equal width. The last one includes its upper end."""
     kind = field.properties.type
     value, ends = _as_real(field, low)
     if kind is not Type.REAL:
-        high += 1  # whole numbers and days: the last one has its own unit, too
+        high += 1  # the last integer or day is a full unit wide
         count = min(count, int(high - low))
     first, last = float(low - ends), float(high - ends)
     bucket = call(
@@ -232,22 +239,22 @@ def _binned(
     )
     inside = call("case", call("gt", bucket, Literal(Type.INTEGER, count)), Literal(Type.INTEGER, count), bucket)
     edges = tuple(low + (high - low) * step / count for step in range(count + 1))
-    shown: tuple[Fraction | date, ...] = edges
+    edges_shown: tuple[Fraction | date, ...] = edges
     if kind is Type.DATE:
         if high > date.max.toordinal():
             raise BadInput(
                 f"The last bin of {name} would end after 9999-12-31.",
                 next_step="Ask the data owner to declare an upper bound before 9999-12-31, or leave this column out of the SELECT.",
             )
-        shown = tuple(date.fromordinal(1) + timedelta(math.ceil(edge) - 1) for edge in edges)
+        edges_shown = tuple(date.fromordinal(1) + timedelta(math.ceil(edge) - 1) for edge in edges)
     values: tuple[Value | None, ...] = (*range(1, count + 1), *([None] if has_null else []))
     is_whole = kind is Type.INTEGER
-    column = CodedColumn(name, ends=shown, has_null=has_null, is_ordered=True, is_whole=is_whole)
+    column = CodedColumn(name, ends=edges_shown, has_null=has_null, is_ordered=True, is_whole=is_whole)
     return column, Key(inside, values)
 
 
 def _as_real(field: Expression, low: Fraction) -> tuple[Expression, Fraction]:
-    """A number as a real, or days since the first, and what was subtracted."""
+    """Convert a number to a real, or a date to days since the lower bound. Return what was subtracted, too."""
     if field.properties.type is Type.DATE:
         first = Literal(Type.DATE, date.fromordinal(int(low)))
         return call("real", call("days_between", first, field)), low

@@ -1,4 +1,4 @@
-"""Dates and timestamps in a query: parts, differences, whole months and days added, and the day that the data is of."""
+"""Dates and timestamps: parts, differences, intervals, formats, and CURRENT_DATE."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PARTS = {
     "DAYOFYEAR": "dayofyear", "DECADE": "decade", "ISOYEAR": "isoyear",
 }  # fmt: skip
 _TIMES = {"HOUR": 3600, "MINUTE": 60, "SECOND": 1}
-"""What a timestamp has beside its day, in seconds."""
+"""Units of the time of day, in seconds."""
 _TRUNCATIONS = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY"}
 _STEPS = {
     "DAY": ("add_days", 1),
@@ -32,7 +32,7 @@ _STEPS = {
     "YEAR": ("add_months", 12),
 }
 _LATER = {**_TIMES, "DAY": 86_400, "WEEK": 604_800}
-"""Of timestamps, in seconds."""
+"""Units of intervals for timestamps, in seconds."""
 _AMOUNT = re.compile(r"-?\d{1,5}", re.ASCII)
 _FORMATS = {
     "YYYY": "%Y",
@@ -49,13 +49,13 @@ _TO_CHAR_FORMAT = re.compile("|".join(sorted(_FORMATS, key=len, reverse=True)) +
 
 
 def _day(node: exp.Expr, env: Environment) -> Expression:
-    """A date; of a timestamp its day."""
+    """Read a date, or the day of a timestamp."""
     value = env.read(node)
     return call("date_of_timestamp", value) if value.properties.type is Type.TIMESTAMP else as_type(value, Type.DATE)
 
 
 def _timestamp(node: exp.Expr, env: Environment) -> Expression:
-    """A timestamp, and no date: a day has no hour."""
+    """Read a timestamp. Dates are refused, because they have no hour."""
     value = env.read(node)
     if value.properties.type is Type.DATE:
         raise NotAllowed(
@@ -65,7 +65,7 @@ def _timestamp(node: exp.Expr, env: Environment) -> Expression:
 
 
 def _part(unit: str, node: exp.Expr, env: Environment) -> Expression:
-    """One part of a date; of AGE(a, b), the whole years."""
+    """Read one part of a date, or the whole years of AGE(a, b)."""
     inner = node.unnest()
     if isinstance(inner, exp.Anonymous) and inner.name.upper() == "AGE" and unit == "YEAR":
         return _age(inner, env)
@@ -78,7 +78,7 @@ def _part(unit: str, node: exp.Expr, env: Environment) -> Expression:
 
 
 def _age(node: exp.Anonymous, env: Environment) -> Expression:
-    """AGE(a, b): the whole years from b to a; AGE(b): to the day of the data."""
+    """Read AGE(a, b), the whole years from b to a, or AGE(b), the years until CURRENT_DATE."""
     days = [_day(part, env) for part in node.expressions]
     if len(days) not in (1, 2):
         raise type_mismatch()
@@ -86,7 +86,7 @@ def _age(node: exp.Anonymous, env: Environment) -> Expression:
 
 
 def today(env: Environment) -> Literal:
-    """The day of the data version: what CURRENT_DATE means, so that asking again tomorrow is the same query."""
+    """Return CURRENT_DATE, the day of the data version. The same query stays the same tomorrow."""
     if env.context.today is None:
         raise NotAllowed(
             "CURRENT_DATE is not known here.", next_step="Write the date itself, for example DATE '2024-01-31'."
@@ -117,7 +117,7 @@ def _truncated(node: exp.DateTrunc | exp.TimestampTrunc, env: Environment) -> Ex
 
 
 def _difference(node: exp.DateDiff, env: Environment) -> Expression:
-    """DATE_DIFF(unit, a, b): how many beginnings of the unit lie between."""
+    """Read DATE_DIFF(unit, a, b): the number of boundaries of the unit between the dates."""
     _plain(node, "this", "expression", "unit", "date_part_boundary")
     unit = node.args["unit"].name.upper() if node.args.get("unit") is not None else "DAY"
     if unit not in _TRUNCATIONS | _TIMES.keys():
@@ -127,7 +127,7 @@ def _difference(node: exp.DateDiff, env: Environment) -> Expression:
 
 
 def _sum(node: exp.Add | exp.Sub, env: Environment) -> Expression:
-    """+ and -: of numbers, of a date and an interval or a number of days, of two dates."""
+    """Read + and - of numbers, of a date and an interval or a number of days, and of two dates."""
     left, right = node.this, node.expression
     minus = isinstance(node, exp.Sub)
     if isinstance(left, exp.Interval) and not minus:
@@ -164,7 +164,7 @@ def _add_interval(day: exp.Expr, interval: exp.Interval, env: Environment, *, mi
 
 
 def _amount(node: exp.Expr, env: Environment) -> Expression:
-    """How many: a small whole number, or an expression of whole numbers in brackets."""
+    """Read the amount of an interval: a small integer, or an integer expression in parentheses."""
     if isinstance(node, exp.Literal):
         if not _AMOUNT.fullmatch(node.name):
             raise _unsupported_interval()
@@ -176,7 +176,7 @@ def _amount(node: exp.Expr, env: Environment) -> Expression:
 
 
 def _times(amount: Expression, factor: int) -> Expression:
-    """So many times an amount; of a constant, at once."""
+    """Multiply an amount; a constant directly."""
     if isinstance(amount, Literal) and isinstance(amount.value, int):
         return Literal(Type.INTEGER, amount.value * factor)
     return amount if factor == 1 else apply("*", amount, Literal(Type.INTEGER, factor))
@@ -206,12 +206,12 @@ def _day_or_moment(node: exp.Expr, env: Environment) -> Expression:
 
 
 def _to_char(node: exp.ToChar, env: Environment) -> Expression:
-    """TO_CHAR(day, 'YYYY-MM'): the picture as a format."""
+    """Read TO_CHAR(day, 'YYYY-MM') as STRFTIME with the corresponding format."""
     _plain(node, "this", "format", "is_numeric")
     form = node.args.get("format")
-    picture = form.name if isinstance(form, exp.Literal) and form.is_string else ""
-    pieces = _TO_CHAR_FORMAT.findall(picture)
-    if not pieces or "".join(pieces) != picture:
+    template = form.name if isinstance(form, exp.Literal) and form.is_string else ""
+    pieces = _TO_CHAR_FORMAT.findall(template)
+    if not pieces or "".join(pieces) != template:
         raise NotAllowed(
             "TO_CHAR supports only YYYY, YY, MM, DD, DDD, Mon, Month, Dy and Day.",
             next_step="Write for example TO_CHAR(day, 'YYYY-MM').",
@@ -244,7 +244,7 @@ def _current(node: exp.CurrentDate, env: Environment) -> Expression:
 
 
 def of_unit(node: exp.Anonymous, env: Environment) -> Expression | None:
-    """DATE_PART, DATE_SUB and the like, which the parser has no node for; None for what is none of them."""
+    """Read DATE_PART, DATE_SUB and the like, which have no node class in the parser; return None for other functions."""
     word, parts = node.name.upper(), node.expressions
     unit = parts[0].name.upper() if parts and isinstance(parts[0], exp.Literal) and parts[0].is_string else None
     if word in ("DATE_PART", "DATEPART") and unit is not None and len(parts) == 2:
@@ -264,7 +264,7 @@ def of_unit(node: exp.Anonymous, env: Environment) -> Expression | None:
 
 
 def _named(node: exp.Anonymous, env: Environment) -> Expression:
-    """A function that the parser has no node for: by its name, if the registry spells it so."""
+    """Read a function without a node class in the parser, by its SQL spelling."""
     _plain(node, "this", "expressions")
     special = of_unit(node, env)
     if special is not None:
@@ -276,7 +276,7 @@ def _named(node: exp.Anonymous, env: Environment) -> Expression:
 
 
 _SYNTAX = {"AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ILIKE", "CASE", "CAST", "EXTRACT"}
-"""Words of the registry that are no functions."""
+"""Spellings of the registry that are syntax, not function names."""
 
 
 def _plain(node: exp.Expr, *places: str) -> None:

@@ -1,4 +1,4 @@
-"""Aggregates within one person's rows: exact, independent of order, with bounds that follow."""
+"""Aggregates within one person's rows: exact, independent of the order of rows, with derived bounds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KNOWN = "COUNT, SUM, AVG, MIN, MAX, BOOL_OR or BOOL_AND"
 
 
 def aggregates_in(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The aggregates of an expression, outside of subqueries; of a window, what it is taken over, not itself."""
+    """Yield the aggregates of an expression outside of subqueries. A window function counts only with its arguments."""
     if isinstance(node, exp.Subquery | exp.Exists | exp.Select):
         return
     if isinstance(node, exp.Window):
@@ -48,7 +48,7 @@ def aggregates_in(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def aggregate(node: exp.Expr, env: Environment) -> Aggregate:
-    """One aggregate over the rows of the scope."""
+    """Read an aggregate over the rows of the scope."""
     where: Expression | None = None
     if isinstance(node, exp.Filter):
         where = condition(env.read(node.expression.this))
@@ -101,13 +101,13 @@ def _folded(
 
 
 def _steps(value: Expression, scope: Scope, context: Context, *, name: str | None) -> Grid:
-    """The grid that reals are summed on; public ones have the bounds that they are found to have."""
+    """Return the grid on which reals are summed. Public values use the bounds found in their table."""
     stored = scope.relation.columns[value.at].step if isinstance(value, Field) and value.at < scope.width else None
     return grid_for(bounded(value, scope, context), stored, name=name)
 
 
 def bounded(value: Expression, scope: Scope, context: Context) -> ValueProperties:
-    """The properties of a value; where its bounds are not declared and it is computed from public rows alone, those found there."""
+    """Return the properties of a value. Undeclared bounds of public values are looked up in their table."""
     properties = value.properties
     if properties.type not in (Type.INTEGER, Type.REAL) or (properties.low is not None and properties.high is not None):
         return properties
@@ -123,12 +123,12 @@ def bounded(value: Expression, scope: Scope, context: Context) -> ValuePropertie
 
 @dataclass(eq=False, kw_only=True)
 class Grouped(Scope):
-    """A SELECT after its GROUP BY: a row for each owner and combination of keys, with what was aggregated."""
+    """The scope of a SELECT after GROUP BY: one row per person and keys, with the aggregates."""
 
     base: Scope
     keys: list[tuple[exp.Expr, Expression]]
     values: dict[int, int]
-    """Where the value of an aggregate stands, by the identity of its node."""
+    """Position of each aggregate's column, by the id of its node."""
 
     def replacement(self, node: exp.Expr, env: Environment) -> Expression | None:
         if id(node) in self.values:
@@ -144,7 +144,7 @@ class Grouped(Scope):
             return None
         try:
             return self._match(env.reading(node, replace(env, scope=self.base)))
-        except UnknownName:  # an alias of SELECT stands in it
+        except UnknownName:  # it contains an alias of SELECT
             return None
 
     def locate(self, column: exp.Column) -> Expression | None:
@@ -180,30 +180,30 @@ class Grouped(Scope):
 def grouped(
     base: Scope, keys: Sequence[tuple[exp.Expr, Expression]], nodes: Sequence[exp.Expr], env: Environment
 ) -> Grouped:
-    """One row for each owner and combination of the keys that are not the owner."""
+    """Group by the person and the other keys."""
     others: list[tuple[exp.Expr, Expression]] = []
     for node, key in keys:
         if not (base.is_person(key) and not base.is_public) and all(key != known for _, known in others):
             others.append((node, key))
     aggregates: list[Aggregate] = []
-    places: list[int] = []
+    positions: list[int] = []
     for node in nodes:
         folded = aggregate(node, env)
         if folded not in aggregates:
             aggregates.append(folded)
-        places.append(aggregates.index(folded))
+        positions.append(aggregates.index(folded))
     relation = PerPerson(
         base.relation,
         tuple(base.rebase(key) for _, key in others),
         tuple(rebase_aggregate(base, part) for part in aggregates),
     )
     first = len(others) + (0 if base.is_public else 1)
-    values = {id(node): first + position for node, position in zip(nodes, places, strict=True)}
+    values = {id(node): first + position for node, position in zip(nodes, positions, strict=True)}
     return Grouped(relation, [], base.parent, base=base, keys=others, values=values, windows=base.windows)
 
 
 def rebase_aggregate(scope: Scope, part: Aggregate) -> Aggregate:
-    """The same aggregate over what the relation has become."""
+    """Return the aggregate over the current relation."""
     value = None if part.value is None else scope.rebase(part.value)
     where = None if part.where is None else scope.rebase(part.where)
     return replace(part, value=value, where=where)

@@ -1,4 +1,4 @@
-"""Windows: within one person's rows, always; of public rows, over all of them."""
+"""Window functions: always within the rows of one person, or over public rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Ends = tuple[int | None, int | None]
 
 
 def window(node: exp.Window, env: Environment) -> Expression:
-    """A column for OVER."""
+    """Read a window function and add its column."""
     scope = env.scope
     if not scope.takes_windows:
         raise NotAllowed(
@@ -39,7 +39,7 @@ def window(node: exp.Window, env: Environment) -> Expression:
 
 
 def _named(node: exp.Window, env: Environment) -> exp.Window:
-    """OVER w, with what WINDOW says about w."""
+    """Expand OVER w to the window that WINDOW defines."""
     name = node.args.get("alias")
     if name is None:
         return node
@@ -87,7 +87,7 @@ def _ordered(node: exp.Window) -> list[exp.Expr]:
 
 
 def sort_keys(node: exp.Expr, env: Environment) -> list[Order]:
-    """A key of ORDER BY. NULLs come last unless they were asked for first."""
+    """Read a key of ORDER BY. NULLs are last unless NULLS FIRST is given."""
     if any(value for name, value in node.args.items() if name not in ("this", "desc", "nulls_first")):
         raise unsupported("ORDER BY")
     key, descending = env.read(node.this), bool(node.args.get("desc"))
@@ -100,7 +100,7 @@ def sort_keys(node: exp.Expr, env: Environment) -> list[Order]:
 
 
 def _reversed(order: tuple[Order, ...]) -> tuple[Order, ...]:
-    """The order backwards: what came last, NULL before all, comes first."""
+    """Reverse an order. NULLs, which were last, come first."""
     keys: list[Order] = []
     for key in order:
         if key.by.properties.nullable:
@@ -139,7 +139,7 @@ def _whole(node: exp.Expr, wrong: str, right: str) -> int:
 
 
 def _frame(spec: exp.Expr | None, what: RowFunction | Aggregate, order: tuple[Order, ...]) -> tuple[Frame | None, bool]:
-    """The frame, and whether the order matters: over all rows of a partition it does not."""
+    """Return the frame, and whether the order matters. Over all rows of a partition it does not."""
     if spec is None:
         return None, True
     start, end = _ends(spec)
@@ -172,7 +172,7 @@ def _ends(spec: exp.Expr) -> _Ends:
 
 
 def _end(end: exp.Expr | str | None, side: str | None, *, away: str) -> int | None:
-    """Places before (negative) or behind the row; None without end, on the side where that makes sense."""
+    """Return an end of a frame as an offset, negative before the row; None for UNBOUNDED."""
     if end == "CURRENT ROW":
         return 0
     if end == "UNBOUNDED" and side == away:

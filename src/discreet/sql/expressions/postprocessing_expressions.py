@@ -1,4 +1,4 @@
-"""Expressions over noisy numbers: what may be computed from an answer, read from SQL."""
+"""Read SQL expressions over noisy results: what may be computed after the noise."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ _DEEPEST = 40
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """An expression after the noise with the type of its values; None for NULL, which fits everywhere."""
+    """An expression after the noise with its type. The type of NULL is None and is compatible with every type."""
 
     value: After
     type: Type | None
 
 
 class ReleasedExpressionReader(ABC):
-    """Reads expressions over noisy numbers; what columns and aggregates mean is for the SELECT at hand to say."""
+    """Reads expressions over noisy results. Subclasses resolve columns and aggregates."""
 
     def read(self, node: exp.Expr, depth: int = 0) -> Computed:
-        """An expression, or a refusal."""
+        """Read an expression, or refuse it."""
         if depth > _DEEPEST:
             raise TooLarge("This expression is nested too deeply.", next_step="Use fewer levels of nesting.")
         with refusal_at(node):
@@ -70,7 +70,7 @@ class ReleasedExpressionReader(ABC):
 
     @abstractmethod
     def leaf(self, node: exp.Expr) -> Computed | None:
-        """What an aggregate, a key or a column stands for; None for an operator over such."""
+        """Resolve an aggregate, key or column; return None for an operator."""
 
     def _applied(self, node: exp.Expr, depth: int) -> Computed:
         kind = type(node)
@@ -104,9 +104,9 @@ class ReleasedExpressionReader(ABC):
             next_step="Use arithmetic, comparisons, CASE, CAST, ROUND, ABS, LEAST, GREATEST or COALESCE over aggregates.",
         )
 
-    def _typed(self, op: str, nodes: list[exp.Expr], wanted: set[Type], depth: int, *, gives: Type) -> Computed:
+    def _typed(self, op: str, nodes: list[exp.Expr], allowed: set[Type], depth: int, *, gives: Type) -> Computed:
         parts = [self.read(node, depth + 1) for node in nodes]
-        if any(part.type is not None and part.type not in wanted for part in parts):
+        if any(part.type is not None and part.type not in allowed for part in parts):
             raise _type_mismatch()
         return Computed(Apply(op, tuple(part.value for part in parts)), gives)
 
@@ -164,7 +164,7 @@ class ReleasedExpressionReader(ABC):
 
 
 def has_aggregate(node: exp.Expr) -> bool:
-    """Whether an aggregate or a window stands in an expression, outside of subqueries."""
+    """Whether an expression contains an aggregate or window function outside of subqueries."""
     if isinstance(node, exp.Subquery | exp.Exists) or (isinstance(node, exp.In) and node.args.get("query")):
         return False
     if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup | exp.Window | exp.Grouping):
@@ -192,7 +192,7 @@ def _constant(node: exp.Expr) -> Computed:
 def _common(types: list[Type | None]) -> Type | None:
     known = {kind for kind in types if kind is not None}
     if len(known) == 2 and Type.TEXT in known and known & {Type.DATE, Type.TIMESTAMP}:
-        return next(iter(known - {Type.TEXT}))  # dates are shown, and compared, as text of one form
+        return next(iter(known - {Type.TEXT}))  # noisy dates are compared as ISO text
     if len(known) > 1 and not known <= _NUMBERS:
         raise _type_mismatch()
     return Type.REAL if len(known) > 1 else next(iter(known), None)

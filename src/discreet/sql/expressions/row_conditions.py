@@ -1,4 +1,4 @@
-"""A condition on rows whose columns have public values: what a WHERE says of one row, and of nothing else."""
+"""Conditions on single rows with coded columns, written as in WHERE."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from discreet.sql.reader.scope import Scope, Source
 
 _BEFORE, _AFTER = "SELECT 1 FROM coded WHERE (", "\n)"
 _CLAUSES = {"expressions", "from_", "where"}
-_SAYS = "Pass only the condition, as after WHERE: age >= 30 AND sex = 'F'."
+_EXAMPLE = "Pass only the condition, as after WHERE: age >= 30 AND sex = 'F'."
 
 
 def type_of(column: CodedColumn, key: Key) -> Type:
-    """What the values of a coded column are; of one in bins, what is in them."""
+    """Return the type of a coded column; for bins, the type of the values in them."""
     if not column.ends:
         return key.expression.properties.type
     return Type.DATE if isinstance(column.ends[0], date) else Type.INTEGER if column.is_whole else Type.REAL
@@ -38,21 +38,21 @@ def type_of(column: CodedColumn, key: Key) -> Type:
 def read_condition(
     text: str, rows: CodedSource, catalog: Catalog, lookup: PublicLookup, *, today: date
 ) -> list[Expression]:
-    """The parts of a condition that must all be true, over the columns of people's rows by their number; or a refusal by name.
+    """Read a condition over coded columns: return its parts, which must all be true, or refuse it.
 
-    A subquery, a window or an aggregate is none of one row, and refused as what is not known. Nothing is looked up.
+    Subqueries, window functions and aggregates are refused. No table is accessed.
     """
     with locate_refusals(text), _positions_in(text):
         query = read_text(_BEFORE + text + _AFTER).query
         where = query.args.get("where")
-        said = {name for name, value in query.args.items() if value}
+        clauses = {name for name, value in query.args.items() if value}
         if (
             not isinstance(query, exp.Select)
-            or said - _CLAUSES
+            or clauses - _CLAUSES
             or where is None
             or not isinstance(where.this, exp.Paren)
         ):
-            raise UnparsableQuery("This is not a single SQL condition.", next_step=_SAYS)
+            raise UnparsableQuery("This is not a single SQL condition.", next_step=_EXAMPLE)
         columns = {
             column.name: _declared(column, key) for column, key in zip(rows.columns, rows.query.keys, strict=True)
         }
@@ -64,7 +64,7 @@ def read_condition(
 
 @contextmanager
 def _positions_in(text: str) -> Iterator[None]:
-    """Places are told in the text as it was given."""
+    """Translate positions of refusals back to the given text."""
     try:
         yield
     except QueryRefused as refusal:
@@ -75,7 +75,7 @@ def _positions_in(text: str) -> Iterator[None]:
 
 
 def _declared(coded: CodedColumn, key: Key) -> Column:
-    """The column as a catalog would declare it."""
+    """Return the column as a catalog would declare it."""
     kind = type_of(coded, key)
     if coded.ends:
         lower, upper = _bounds(coded)

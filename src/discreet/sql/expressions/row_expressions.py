@@ -1,7 +1,7 @@
-"""Expressions of a query as expressions of the algebra: every name resolved, every function one of the registry.
+"""Translate SQL expressions over rows to expressions of the algebra.
 
-A function is what the parser's typed node says: a table leads from the class of the node to the word of the registry, and whatever has no
-record there is refused by name.
+Every name is resolved, and every function is looked up in the registry. A table maps the parser's node classes to SQL
+spellings; anything without a record in the registry is refused.
 """
 
 from __future__ import annotations
@@ -60,26 +60,26 @@ WORDS: dict[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
     exp.StrPosition: ("STRPOS", ("this", "substr")), exp.Replace: ("REPLACE", ("this", "expression", "replacement")),
     exp.SplitPart: ("SPLIT_PART", ("this", "delimiter", "part_index")),
 }  # fmt: skip
-"""The registry's word for each node, and where its arguments stand in the node."""
+"""The SQL spelling of each node class, and the names of its arguments in the node."""
 _HARMLESS = {"safe", "typed", "ignore_nulls", "coalesce"}
-"""What a node of DuckDB's dialect always carries."""
+"""Node arguments that the parser's DuckDB dialect sets on its own. They can be ignored."""
 _DEEPEST = 150
 
 
 def expression(node: exp.Expr, scope: Scope, context: Context, names: Names) -> Expression:
-    """What an expression means over the relation of a scope, or a refusal by name."""
+    """Translate an expression over the relation of a scope, or refuse it."""
     if _depth(node) > _DEEPEST:
         raise TooLarge("This expression is nested too deeply.", next_step="Use fewer levels of nesting.")
     return reading(node, Environment(scope, context, names, reading))
 
 
 def predicate(node: exp.Expr, scope: Scope, context: Context, names: Names) -> Expression:
-    """The same for a condition."""
+    """Translate a condition over the relation of a scope, or refuse it."""
     return condition(expression(node, scope, context, names))
 
 
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    """The parts of a condition that must all hold, in order."""
+    """Return the parts of a condition that are connected by AND, in order."""
     parts, waiting = [], [node]
     while waiting:
         inner = waiting.pop().unnest()
@@ -91,7 +91,7 @@ def conjuncts(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _depth(node: exp.Expr) -> int:
-    """How many levels an expression has; AND and OR in a row are one."""
+    """Return the depth of an expression. A chain of ANDs, or of ORs, is one level."""
     deepest, waiting = 0, [(node, 1)]
     while waiting:
         inner, level = waiting.pop()
@@ -105,7 +105,7 @@ def _continues(child: exp.Expr, node: exp.Expr) -> bool:
 
 
 def reading(node: exp.Expr, env: Environment) -> Expression:
-    """What a node means where it stands: a stand-in, a subquery or window, or a call of the registry."""
+    """Translate a node: an aggregate or key that has a column, a subquery, a window function, or a function call."""
     with refusal_at(node):
         special = env.scope.replacement(node, env)
         if special is None:
@@ -116,23 +116,23 @@ def reading(node: exp.Expr, env: Environment) -> Expression:
         if rule is not None:
             return rule(node, env)
         if type(node) in WORDS:
-            word, places = WORDS[type(node)]
-            only(node, *places)
-            return apply(word, *_arguments(node, places, env))
+            word, arguments = WORDS[type(node)]
+            only(node, *arguments)
+            return apply(word, *_arguments(node, arguments, env))
         raise unsupported(spoken(node))
 
 
-def _arguments(node: exp.Expr, places: tuple[str, ...], env: Environment) -> list[Expression]:
+def _arguments(node: exp.Expr, arguments: tuple[str, ...], env: Environment) -> list[Expression]:
     given: list[exp.Expr] = []
-    for position in places:
-        value = node.args.get(position)
+    for name in arguments:
+        value = node.args.get(name)
         given += value if isinstance(value, list) else [] if value is None else [value]
     return [env.read(part) for part in given]
 
 
-def only(node: exp.Expr, *places: str) -> None:
-    """Refuse a node that says more than what is read of it."""
-    if any(value for name, value in node.args.items() if name not in places and name not in _HARMLESS):
+def only(node: exp.Expr, *arguments: str) -> None:
+    """Refuse a node that has more arguments than those that are read."""
+    if any(value for name, value in node.args.items() if name not in arguments and name not in _HARMLESS):
         raise NotAllowed(
             f"This use of {spoken(node)} is not supported.",
             next_step="See the SQL reference in the documentation for the supported forms.",
@@ -140,7 +140,7 @@ def only(node: exp.Expr, *places: str) -> None:
 
 
 def spoken(node: exp.Expr) -> str:
-    """What to call a node in a refusal: nothing but its own name, which the query wrote."""
+    """Return the name of a node for a refusal."""
     if isinstance(node, exp.Anonymous):
         return node.name.upper()
     return type(node).sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper()
@@ -187,7 +187,7 @@ def _negative(node: exp.Neg, env: Environment) -> Expression:
 
 
 def _connected(node: exp.Connector, env: Environment) -> Expression:
-    """AND and OR in a row are one call, however long."""
+    """Translate a chain of ANDs, or of ORs, to one call."""
     parts: list[exp.Expr] = []
     waiting: list[exp.Expr] = [node]
     while waiting:
@@ -227,8 +227,8 @@ def _in(node: exp.In, env: Environment) -> Expression:
 
 def _like(node: exp.Like | exp.ILike, env: Environment) -> Expression:
     only(node, "this", "expression", "negate")
-    made = apply("LIKE" if isinstance(node, exp.Like) else "ILIKE", env.read(node.this), env.read(node.expression))
-    return apply("NOT", made) if node.args.get("negate") else made
+    result = apply("LIKE" if isinstance(node, exp.Like) else "ILIKE", env.read(node.this), env.read(node.expression))
+    return apply("NOT", result) if node.args.get("negate") else result
 
 
 def _case(node: exp.Case | exp.If, env: Environment) -> Expression:
@@ -257,12 +257,12 @@ def _cast(node: exp.Cast, env: Environment) -> Expression:
     value, kind = env.read(node.this), CASTS[to.this]
     is_written = isinstance(value, Literal) and not isinstance(node, exp.TryCast)
     if is_written and kind in (Type.DATE, Type.TIMESTAMP) and value.properties.type is Type.TEXT:
-        return as_type(value, kind)  # a day that does not exist is a mistake in the query, not a NULL
+        return as_type(value, kind)  # a constant date that does not exist is an error, not NULL
     return cast(value, kind)
 
 
 def _logarithm(node: exp.Log, env: Environment) -> Expression:
-    """LOG(x), LOG10(x) and LOG2(x); the parser writes the base first."""
+    """Read LOG(x), LOG10(x) and LOG2(x). The parser puts the base first."""
     only(node, "this", "expression")
     if node.expression is None or node.args.get("expression") is None:
         return apply("LOG", env.read(node.this))
@@ -291,7 +291,7 @@ def _piped(node: exp.DPipe, env: Environment) -> Expression:
 
 
 def _text(inner: Expression) -> Expression:
-    """Whole numbers, dates and timestamps are put into texts as they are written."""
+    """Convert integers, dates and timestamps to text."""
     return cast(inner, Type.TEXT) if inner.properties.type in (Type.INTEGER, Type.DATE, Type.TIMESTAMP) else inner
 
 

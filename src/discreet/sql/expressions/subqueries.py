@@ -1,4 +1,4 @@
-"""EXISTS, IN and scalar subqueries: over public rows freely, over people only within the same person's rows."""
+"""EXISTS, IN and scalar subqueries: over any public rows, or over protected rows of the same person only."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from discreet.sql.relations.join_conditions import (
 from discreet.sql.relations.join_kinds import joined, marked, multiplicity
 
 Opening: TypeAlias = Callable[[exp.Select, Names, Context, Scope | None], Scope]
-"""FROM and joins of a SELECT as a scope within another."""
+"""Opens FROM and joins of a SELECT as a scope within another one."""
 _SIMPLE = {"expressions", "from_", "joins", "where"}
 _COUNTS = (Fold.ROWS, Fold.PRESENT, Fold.DISTINCT)
 
 
 @dataclass(frozen=True, slots=True)
 class Subqueries:
-    """Reads the subqueries of expressions; `opening` reads a FROM."""
+    """Reads subqueries in expressions. `opening` reads their FROM."""
 
     opening: Opening
 
     def __call__(self, node: exp.Expr, env: Environment) -> Expression | None:
-        """What a subquery stands for; None for anything else."""
+        """Translate a subquery; return None for anything else."""
         if isinstance(node, exp.Exists):
             return self._exists(_without_parentheses(node.this), env)
         if isinstance(node, exp.In) and node.args.get("query") is not None:
@@ -65,15 +65,15 @@ class Subqueries:
         return _mark(env, inner, conditions)
 
     def _in(self, node: exp.In, env: Environment) -> Expression:
-        """IN as EXISTS, so that NOT IN means NOT EXISTS and a NULL decides nothing for others."""
-        around = node.parent
-        while isinstance(around, exp.Paren):
-            around = around.parent
-        if isinstance(around, exp.Not):
+        """Read IN as EXISTS, and so NOT IN as NOT EXISTS: a NULL of one row must not change the result for others."""
+        enclosing = node.parent
+        while isinstance(enclosing, exp.Paren):
+            enclosing = enclosing.parent
+        if isinstance(enclosing, exp.Not):
             env.context.note("NOT IN is evaluated as NOT EXISTS: NULLs in the subquery are ignored.")
         query = _without_parentheses(node.args["query"])
-        wanted = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
-        values = [env.read(part) for part in wanted]
+        operands = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+        values = [env.read(part) for part in operands]
         conditions: list[Expression] = []
         if isinstance(query, exp.Select) and _is_simple(query) and not any(map(_is_star, query.expressions)):
             inner, conditions = self._inner(query, env)
@@ -90,7 +90,7 @@ class Subqueries:
         return _mark(env, inner, [*conditions, *equal])
 
     def _inner(self, query: exp.Select, env: Environment) -> tuple[Scope, list[Expression]]:
-        """The subquery's scope, and its conditions, read within the SELECT around it."""
+        """Return the subquery's scope and conditions, read within the enclosing SELECT."""
         inner = self.opening(query, env.names, env.context, env.scope)
         where = query.args.get("where")
         nodes = [*inner.pending, *(conjuncts(where.this) if where is not None else [])]
@@ -100,7 +100,7 @@ class Subqueries:
         return inner, conditions
 
     def _scalar(self, query: exp.Expr, env: Environment) -> Expression:
-        """One value for each row outside: an aggregate, or a row of which there is at most one."""
+        """Read one value per outer row: an aggregate, or a column of the only matching row."""
         if (
             not isinstance(query, exp.Select)
             or not _is_simple(query)
@@ -121,7 +121,7 @@ class Subqueries:
 
 
 def _without_parentheses(query: exp.Expr) -> exp.Expr:
-    """A query without the brackets around it."""
+    """Return a query without parentheses enclosing it."""
     while isinstance(query, exp.Subquery):
         query = query.this
     return query
@@ -158,7 +158,7 @@ def _check_people(outer: Scope, inner: Scope, parts: Parts) -> None:
 
 
 def _aggregated(node: exp.Expr, nodes: Sequence[exp.Expr], inner: Scope, parts: Parts, env: Environment) -> Expression:
-    """Aggregates for each row outside; a count of nothing is 0."""
+    """Compute aggregates per outer row. The count of no rows is 0."""
     folds = [aggregate(part, replace(env, scope=inner)) for part in nodes]
     reads_outside = any(at >= OUTER for fold in folds for part in fold.parts for at in positions(part))
     by = _by_row if parts.rest or reads_outside else _by_keys
@@ -171,7 +171,7 @@ def _aggregated(node: exp.Expr, nodes: Sequence[exp.Expr], inner: Scope, parts: 
 
 
 def _by_keys(env: Environment, inner: Scope, parts: Parts, folds: Sequence[Aggregate]) -> int:
-    """Aggregates by what is equated with the row outside, joined to it by that."""
+    """Group by the keys that are compared with the outer row, and join the result on them."""
     pairs = _needed(inner, parts.keys)
     relation = PerPerson(
         inner.relation,
@@ -184,8 +184,9 @@ def _by_keys(env: Environment, inner: Scope, parts: Parts, folds: Sequence[Aggre
 
 
 def _by_row(env: Environment, inner: Scope, parts: Parts, folds: Sequence[Aggregate]) -> int:
-    """Where more than equalities is said, or the row outside is in what is aggregated: the rows outside are numbered, each meets what fits
-    it, and the aggregates of each number are joined to its row.
+    """Compute aggregates if there are conditions besides equalities, or if the aggregates read the outer row.
+
+    Outer rows are numbered and joined with their matches. These are grouped by the number and joined to the outer rows.
     """
     outer = env.scope
     number = outer.window(Window(RowFunction.ROW_NUMBER, None, 0, (), (), None))
@@ -205,7 +206,7 @@ def _over_both(fold: Aggregate, outer: Relation, inner: Relation) -> Aggregate:
 
 
 def _zero_if_missing(value: Expression, fold: Aggregate) -> Expression:
-    """A count where there is no row to count."""
+    """Replace NULL by 0 for counts of no rows."""
     return (
         call("coalesce", value, Literal(Type.INTEGER, 0))
         if fold.fold in _COUNTS and value.properties.nullable
@@ -215,7 +216,7 @@ def _zero_if_missing(value: Expression, fold: Aggregate) -> Expression:
 
 @dataclass(eq=False, kw_only=True)
 class _Folded(Scope):
-    """Where the SELECT list of a scalar subquery is read: its aggregates are columns outside, and nothing else can be named."""
+    """The scope of a scalar subquery's SELECT list: only its aggregates, which are columns of the outer relation."""
 
     values: dict[int, Expression]
 
@@ -228,7 +229,7 @@ class _Folded(Scope):
 
 
 def _single_row(node: exp.Expr, inner: Scope, parts: Parts, env: Environment) -> Expression:
-    """A value of the one row that fits: of a person who has one row at most, or of a public table by a key that does not repeat."""
+    """Read a column of the only matching row: of a person with at most one row, or of a public table with a unique key."""
     value = inner.rebase(replace(env, scope=inner).read(node))
     pairs = _needed(inner, parts.keys)
     columns = [with_field(inner, theirs) if inner.is_public else inner.rebase(theirs) for _, theirs in pairs]
@@ -247,12 +248,12 @@ def _needed(inner: Scope, pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _outer_conditions(parts: Parts) -> list[Expression]:
-    """What the subquery says about the row outside alone: where it does not hold, there is nothing to meet."""
+    """Return the subquery's conditions on the outer row alone. If they are false, nothing matches."""
     return [shift_fields(condition, OUTER) for condition in parts.outer]
 
 
 def _append(outer: Scope, relation: Relation, keys: Sequence[Pair], on: Sequence[Expression]) -> int:
-    """The columns of the row that each row outside meets, NULL where there is none; the position of the first."""
+    """Append the columns of the row that each outer row matches, or NULLs. Return the position of the first."""
     fields = Scope(relation, [])
     pairs = tuple((outer.rebase(ours), fields.rebase(theirs)) for ours, theirs in keys)
     one_row = relation.is_public and isinstance(relation, PerPerson) and not relation.keys

@@ -1,7 +1,7 @@
-"""Values that must fit together: integers become reals where they meet reals, a date in quotes becomes a date, a date that meets a timestamp its
-midnight, NULL takes any type.
+"""Implicit conversions between types.
 
-Nothing else is cast unless the query says so: an implicit cast could fail on a row, or mean something else on another engine.
+Integers become reals next to reals, a quoted date becomes a date, a date next to a timestamp becomes its midnight, and
+NULL takes any type. Nothing else is converted implicitly: it could fail on a row, or differ between engines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CASTS_KNOWN = "Cast to INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP or BOOLEAN inst
 
 
 def apply(word: str, *args: Expression) -> Expression:
-    """The function that SQL spells so, of these arguments: the first record that takes them as they are, else with integers as reals."""
+    """Call the function with this SQL spelling: the first record that accepts the arguments, else with integers as reals."""
     records = spelled(word)
     if not records:
         raise unsupported(word)
@@ -34,7 +34,7 @@ def apply(word: str, *args: Expression) -> Expression:
 
 
 def to_common_type(args: Sequence[Expression]) -> list[Expression]:
-    """The same values, of one type."""
+    """Convert values to one common type."""
     kind = _common(args, widen=True)
     if kind is None:
         raise type_mismatch()
@@ -42,7 +42,7 @@ def to_common_type(args: Sequence[Expression]) -> list[Expression]:
 
 
 def as_type(expression: Expression, kind: Type) -> Expression:
-    """The same value as a value of a type, where that needs no cast; else refused."""
+    """Convert a value to a type implicitly, or refuse."""
     converted = _converted(expression, kind, widen=True)
     if converted is None:
         raise type_mismatch()
@@ -50,7 +50,7 @@ def as_type(expression: Expression, kind: Type) -> Expression:
 
 
 def condition(expression: Expression) -> Expression:
-    """A condition, or a refusal."""
+    """Return a BOOLEAN expression, or refuse."""
     converted = _converted(expression, Type.BOOLEAN, widen=False)
     if converted is None:
         raise NotAllowed("A condition must be a BOOLEAN.", next_step="Write a comparison, for example x > 0.")
@@ -58,7 +58,7 @@ def condition(expression: Expression) -> Expression:
 
 
 def cast(expression: Expression, kind: Type) -> Expression:
-    """CAST: what does not fit is NULL."""
+    """Read CAST. A value that cannot be converted becomes NULL."""
     easy = _converted(expression, kind, widen=True)
     if easy is not None:
         return easy
@@ -73,19 +73,19 @@ def cast(expression: Expression, kind: Type) -> Expression:
 
 
 def real(expression: Expression) -> Expression:
-    """An integer as a real; constants at once."""
+    """Convert an integer to a real; a constant directly."""
     if isinstance(expression, Literal):
         return Literal(Type.REAL, None if expression.value is None else float(expression.value))  # type: ignore[arg-type]
     return call("real", expression)
 
 
 def is_null(expression: Expression) -> bool:
-    """Whether an expression is a NULL that was written."""
+    """Whether an expression is the constant NULL."""
     return isinstance(expression, Literal) and expression.value is None
 
 
 def type_mismatch() -> NotAllowed:
-    """The refusal of values that cannot stand for each other."""
+    """Return the refusal of values with incompatible types."""
     return NotAllowed(
         "Values of different types are compared or combined.",
         next_step="Use values of the same type, or CAST one of them.",
@@ -93,7 +93,7 @@ def type_mismatch() -> NotAllowed:
 
 
 def unsupported(word: str) -> NotAllowed:
-    """The refusal of what has no record."""
+    """Return the refusal of a function or construct without a record."""
     return NotAllowed(
         f"{word.upper()} is not supported here.",
         next_step="See the SQL reference in the documentation for the supported functions and common alternatives.",
@@ -101,16 +101,16 @@ def unsupported(word: str) -> NotAllowed:
 
 
 def _fitting(record: Function, args: Sequence[Expression], *, widen: bool) -> list[Expression] | None:
-    """The arguments as a record takes them; None where it does not."""
-    wanted = record.signature.parameters(len(args))
-    if wanted is None:
+    """Return the arguments converted for a record, or None if they do not match."""
+    parameters = record.signature.parameters(len(args))
+    if parameters is None:
         return None
-    free = [arg for arg, want in zip(args, wanted, strict=True) if want is None]
+    free = [arg for arg, want in zip(args, parameters, strict=True) if want is None]
     variable = _common(free, widen=widen, among=record.signature.among) if free else None
     if free and variable is None:
         return None
     fitting: list[Expression] = []
-    for arg, want in zip(args, wanted, strict=True):
+    for arg, want in zip(args, parameters, strict=True):
         converted = _converted(arg, want or variable or arg.properties.type, widen=widen)
         if converted is None:
             return None
@@ -119,7 +119,7 @@ def _fitting(record: Function, args: Sequence[Expression], *, widen: bool) -> li
 
 
 def _common(args: Sequence[Expression], *, widen: bool, among: frozenset[Type] = frozenset(Type)) -> Type | None:
-    """The type that all arguments can have."""
+    """Return a type that all arguments can be converted to, or None."""
     given = [arg for arg in args if not is_null(arg)]
     kinds = {arg.properties.type for arg in given}
     if not kinds:
@@ -149,7 +149,7 @@ def _converted(expression: Expression, kind: Type, *, widen: bool) -> Expression
 
 
 def _as_timestamp(expression: Expression) -> Expression | None:
-    """The timestamp that a text in quotes is, or the midnight of a date."""
+    """Convert a quoted timestamp, or a date to its midnight; return None for anything else."""
     if expression.properties.type is Type.DATE and not isinstance(expression, Literal):
         return call("timestamp_of_date", expression)
     value = expression.value if isinstance(expression, Literal) else None
@@ -164,7 +164,7 @@ def _as_timestamp(expression: Expression) -> Expression | None:
 
 
 def _day(expression: Expression) -> date | None:
-    """The day that a text in quotes is, as everybody writes it."""
+    """Return the date of a quoted YYYY-MM-DD, or None."""
     if (
         not isinstance(expression, Literal)
         or not isinstance(expression.value, str)
