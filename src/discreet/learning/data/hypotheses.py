@@ -69,22 +69,24 @@ def conjunctions(columns: int) -> Hypotheses:
     count = read_count(columns, name="columns", most=10)
     forms = list(itertools.product((None, True, False), repeat=count))
     names = [
-        " and ".join(("" if wanted else "not ") + f"x{at}" for at, wanted in enumerate(form) if wanted is not None)
+        " and ".join(
+            ("" if required else "not ") + f"x{at}" for at, required in enumerate(form) if required is not None
+        )
         for form in forms
     ]
 
     def evaluate(rows: Integers) -> Booleans:
         yes = rows == GRID
         answers = np.ones((len(rows), len(forms)), bool)
-        for place, form in enumerate(forms):
-            for at, wanted in enumerate(form):
-                if wanted is not None:
-                    answers[:, place] &= yes[:, at] == wanted
+        for index, form in enumerate(forms):
+            for at, required in enumerate(form):
+                if required is not None:
+                    answers[:, index] &= yes[:, at] == required
         return answers
 
-    def contributions(place: int, rows: Integers) -> tuple[Integers, int]:
-        fails = [(rows[:, at] == GRID) == (wanted is False) for at, wanted in enumerate(forms[place])]
-        left_out = np.array([wanted is None for wanted in forms[place]])
+    def contributions(index: int, rows: Integers) -> tuple[Integers, int]:
+        fails = [(rows[:, at] == GRID) == (required is False) for at, required in enumerate(forms[index])]
+        left_out = np.array([required is None for required in forms[index]])
         return -(np.stack(fails, axis=1) & ~left_out).astype(np.int64), 0
 
     described = {"class": "conjunctions", "columns": count}
@@ -115,11 +117,11 @@ def _stumps(count: int, at: Sequence[int], *, both: bool) -> Hypotheses:
     signs = (True, False) if both else (True,)
     forms = [(column, step, sign) for column in range(count) for step in at for sign in signs]
     names = [f"x{column} {'>=' if sign else '<'} {step / GRID:g}" for column, step, sign in forms]
-    places, steps = np.array([form[0] for form in forms], np.int64), np.array([form[1] for form in forms], np.int64)
-    wanted = np.array([form[2] for form in forms], bool)
+    columns_of, steps = np.array([form[0] for form in forms], np.int64), np.array([form[1] for form in forms], np.int64)
+    is_above = np.array([form[2] for form in forms], bool)
 
-    def contributions(place: int, rows: Integers) -> tuple[Integers, int]:
-        column, step, sign = forms[place]
+    def contributions(index: int, rows: Integers) -> tuple[Integers, int]:
+        column, step, sign = forms[index]
         parts = np.zeros_like(rows)
         parts[:, column] = -((rows[:, column] >= step) != sign).astype(np.int64)
         return parts, 0
@@ -128,7 +130,7 @@ def _stumps(count: int, at: Sequence[int], *, both: bool) -> Hypotheses:
     return Hypotheses(
         tuple(names),
         count,
-        lambda rows: (rows[:, places] >= steps) == wanted,
+        lambda rows: (rows[:, columns_of] >= steps) == is_above,
         described=described,
         contributions=contributions,
     )
@@ -157,8 +159,8 @@ def _halfspaces(count: int, most: int, steps: Sequence[int]) -> Hypotheses:
         sums = rows @ matrix  # integers: exact in any order of addition
         return (sums[:, :, None] >= np.array(steps)).reshape(len(rows), -1)
 
-    def contributions(place: int, rows: Integers) -> tuple[Integers, int]:
-        weights, step = divmod(place, len(steps))
+    def contributions(index: int, rows: Integers) -> tuple[Integers, int]:
+        weights, step = divmod(index, len(steps))
         return rows * matrix[:, weights], -steps[step]
 
     described = {"class": "halfspaces", "columns": count, "weights": most, "steps": list(steps)}
@@ -178,8 +180,8 @@ def own(columns: int, functions: dict[str, Callable[[tuple[float, ...]], bool]])
         answers = np.zeros((len(rows), len(functions)), bool)
         for at, row in enumerate(rows.tolist()):
             numbers = tuple(step / GRID for step in row)
-            for place, function in enumerate(functions.values()):
-                answers[at, place] = _answer(function, numbers)
+            for index, function in enumerate(functions.values()):
+                answers[at, index] = _answer(function, numbers)
         return answers
 
     return Hypotheses(tuple(functions), count, evaluate)

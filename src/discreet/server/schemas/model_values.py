@@ -10,7 +10,7 @@ from discreet.learning.models.decision_tree import MOST_DEPTH
 from discreet.server.schemas.strict_json import Positive, WithoutNulls
 
 _MOST = 2_000
-"""Columns, classes, and parts that a model tells apart."""
+"""Largest number of columns, classes and parts of a model."""
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
 _Whole = Annotated[int, Field(ge=1, le=_MOST)]
 
@@ -23,7 +23,7 @@ class NumberFeature(WithoutNulls):
 
 
 class CategoryFeature(WithoutNulls):
-    """A column of values, each for itself."""
+    """A column of values, one cell per value."""
 
     category: _Name
 
@@ -44,7 +44,7 @@ class HypothesisClass(WithoutNulls):
 
 
 class WantedModel(WithoutNulls):
-    """A model that is to be learned, by the names of columns; the catalog knows their bounds, values and classes."""
+    """A model to learn, by column names; the catalog has their bounds, values and classes."""
 
     kind: _Name
     features: Annotated[list[_Feature], Field(min_length=1, max_length=_MOST)]
@@ -61,14 +61,14 @@ _Entry = Annotated[int, Field(ge=-(2**31), le=2**31)]
 
 
 class ClassScore(WithoutNulls):
-    """Of one class: a constant, and for each column an entry for each of its codes."""
+    """The score of one class: a constant, and for each column one entry per code."""
 
     constant: _Entry
     entries: Annotated[list[list[_Entry]], Field(max_length=_MOST)]
 
 
 class SplitFacts(WithoutNulls):
-    """A column by its number, and for each of its codes whether it goes to the second part: 1 or 0."""
+    """The index of a column, and for each of its codes whether it goes to the second part: 1 or 0."""
 
     column: Annotated[int, Field(ge=0, le=_MOST)]
     second: Annotated[str, Field(pattern="^[01]+$")]
