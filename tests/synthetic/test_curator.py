@@ -263,7 +263,7 @@ def one_charge(curator):
     assert verify(curator.ledger).sound
 
 
-def test_a_process_killed_at_its_release_stepss_one_transcript_and_one_charge(tmp_path):
+def test_a_process_killed_at_its_steps_leaves_one_transcript_and_one_charge(tmp_path):
     deaths = [("reserve: committed", 0), ("step: written", 1), ("step: committed", 2), ("finish: begun", 0)]
     assert die_and_go_on(tmp_path, deaths) == 4  # `make soak` kills at every step, twenty times
 

@@ -32,9 +32,7 @@ _Feature = _Name | NumberFeature | CategoryFeature
 
 
 class HypothesisClass(WithoutNulls):
-    """A finite class: all conjunctions, stumps with a threshold at some steps of 1/1024, or halfspaces with whole
-    weights and offsets at such steps.
-    """
+    """A finite class: conjunctions, stumps with thresholds in steps of 1/1024, or halfspaces with such offsets."""
 
     kind: Annotated[Literal["conjunctions", "stumps", "halfspaces"], Field(alias="class")]
     columns: Annotated[int, Field(ge=1, le=_MOST)]
@@ -75,9 +73,7 @@ class SplitFacts(WithoutNulls):
 
 
 class Decisions(WithoutNulls):
-    """What a model decides: the class with the largest sum of entries; or that of the part which splits lead to, level
-    by level.
-    """
+    """The decisions of a model: the class with the largest sum of entries, or the class of the part of a row."""
 
     model: _Name
     columns: Annotated[list[_Name], Field(min_length=1, max_length=_MOST)]
