@@ -51,7 +51,7 @@ def graph(
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask about a network: charged once, free when it is repeated, and says with ± what is protected."""
+    """Answer a query about a network, with noise and its ±. It is charged once, and free when it is repeated."""
     settings = dict(options)
     request = graph_request(settings.pop("graph"), verb, **settings)
     with open_curator(config, tell=tell_reading) as curator:

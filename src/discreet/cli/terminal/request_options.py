@@ -105,15 +105,19 @@ def with_options_of(
 
 def _params_of(kinds: Iterable[type[Request[Any, Any]]]) -> list[Param]:
     """Parameters by name; one that some of the requests do not have is an option that can be left out."""
-    each_has = [{each.name: each for each in params(kind, where=CLI)} for kind in kinds]
+    by_verb = {kind.__name__.removesuffix("Request").lower(): params(kind, where=CLI) for kind in kinds}
     known: dict[str, Param] = {}
-    for has in each_has:
-        known |= {name: each for name, each in has.items() if name not in known}
-    shared = set.intersection(*map(set, each_has))
-    taken = [
-        each if name in shared else replace(each, is_positional=False, is_optional=True, default=None)
-        for name, each in known.items()
-    ]
+    for each in (each for declared in by_verb.values() for each in declared):
+        known.setdefault(each.name, each)
+
+    def optional(each: Param) -> Param:
+        verbs = [verb for verb, declared in by_verb.items() if each.name in {other.name for other in declared}]
+        if len(verbs) == len(by_verb):
+            return each
+        doc = f"{each.doc} For {', '.join(verbs)}."
+        return replace(each, doc=doc, is_positional=False, is_optional=True, default=None)
+
+    taken = map(optional, known.values())
     return sorted(taken, key=lambda each: not each.is_positional)
 
 
