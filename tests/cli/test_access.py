@@ -33,7 +33,7 @@ def test_keys_and_users_are_made_listed_and_stopped_and_who_did_it_is_shown(conf
     shown = run(config, "ledger", "show")
     assert "sam, steward" in shown
     assert shown.count("command line") >= 6
-    assert run(config, "key", "create", "eve", "--role", "king", code=3).endswith("Take one of: owner, steward, analyst, auditor, metrics, shuffler.")  # fmt: skip
+    assert run(config, "key", "create", "eve", "--role", "king", code=3).endswith("Use one of: owner, steward, analyst, auditor, metrics, shuffler.")  # fmt: skip
 
 
 def test_an_analyst_gets_no_key_without_an_account_and_both_in_one_step(config):

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import BadInput, LedgerDamaged, NoAccess
 from discreet.ledger import Ledger, verify
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.store import open_store
 from tests.ledger.asking import open_ledger
 from tests.opening import CAP
@@ -17,7 +17,7 @@ SECRET = b"s" * 32
 
 
 def a_book(where, **details):
-    return KeyBook(open_ledger(where, **details), SECRET)
+    return KeyStore(open_ledger(where, **details), SECRET)
 
 
 def number_of(key):
@@ -64,7 +64,7 @@ def test_a_revocation_that_is_taken_out_of_the_database_is_not_forgotten_while_i
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr("discreet.server.auth.keys._REMEMBERED", lately)
             with suppress(LedgerDamaged):
-                book.catch_up()
+                book.refresh()
             with pytest.raises(NoAccess):
                 book.holder(key)
 
@@ -100,14 +100,14 @@ def test_a_revocation_that_was_taken_out_is_noticed_by_who_verifies(where):
 def test_a_revocation_that_was_taken_out_is_still_in_the_signed_checkpoint(tmp_path):
     where = str(tmp_path / "ledger.sqlite")
     Ledger.new(where).close()
-    book = KeyBook.open(where)
+    book = KeyStore.open(where)
     key, other = book.create("alice", cap=CAP), book.create("bob", cap=CAP)
     book.revoke(number_of(key))
     book.create("carol", cap=CAP)
     assert verify(book._ledger).sound  # which leaves a checkpoint
     book.close()
     run(where, "DELETE FROM ledger_entries WHERE kind = 'revoke'")
-    again = KeyBook.open(where)
+    again = KeyStore.open(where)
     assert again.holder(other).name == "bob"
     with pytest.raises(NoAccess):
         again.holder(key)

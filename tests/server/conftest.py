@@ -17,7 +17,7 @@ from httpx._transports import default as connecting
 from playwright.sync_api import expect, sync_playwright
 
 from discreet.samples import write_clinic
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.auth.rate_limit import RateLimit
 from tests.opening import start_ledger
 
@@ -63,7 +63,7 @@ class Server:
         self.config = write_clinic(folder, patients=500, visits=4000)
         text = self.config.read_text().replace("epsilon = 2.0", f"epsilon = {epsilon}")
         self.config.write_text(text.replace("epsilon = 5.0", "epsilon = 500.0"))
-        book = KeyBook.open(start_ledger(self.config))
+        book = KeyStore.open(start_ledger(self.config))
         self.alice, self.owner = book.create("alice"), book.create("olga", role="owner")
         book.close()
         self.port = free_port()

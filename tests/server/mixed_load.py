@@ -20,7 +20,7 @@ from discreet.ledger import Ledger
 from discreet.ledger.chain.verify import verify
 from discreet.local import Client, Task
 from discreet.local.collector.report_store import ReportStore
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from tests.server.conftest import Server
 from tests.server.test_collecting import publish
 
@@ -180,7 +180,7 @@ def mixed_load(folder, *, analysts, devices, strangers, seconds, kill_every):
     """A sentence of what was seen; fails if anything was lost, doubled or grew."""
     server = Server(folder, epsilon="1e6")
     server.config.write_text(server.config.read_text().replace("epsilon = 500.0", "epsilon = 1e6"))
-    book = KeyBook.open(str(server.config.parent / "ledger.sqlite"))
+    book = KeyStore.open(str(server.config.parent / "ledger.sqlite"))
     keys = [book.create(f"a{number}", cap=open_filter(1e6)) for number in range(analysts)]
     book.close()
     server.start()

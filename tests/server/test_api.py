@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.samples import write_clinic
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
 from discreet.server.http.server_limits import Limits
 from tests.opening import open_curator, start_ledger
@@ -222,7 +222,7 @@ def test_an_answer_comes_as_parquet_too(server):
 def test_an_answer_that_is_too_large_as_json_is_refused_before_it_is_paid_for_where_that_is_known(tmp_path):
     """And afterwards where only noise could tell; then it is kept, and Parquet has room for it."""
     config = write_clinic(tmp_path, patients=20, visits=50)
-    keys = KeyBook.open(start_ledger(config))
+    keys = KeyStore.open(start_ledger(config))
     bearer = {"Authorization": f"Bearer {keys.create('alice')}"}
     sometimes = {**WARDS, "sql": WARDS["sql"] + " HAVING COUNT(*) > -1000000"}
 
@@ -253,7 +253,7 @@ def test_an_answer_that_is_too_large_as_json_is_refused_before_it_is_paid_for_wh
 @pytest.mark.usefixtures("_clock_stands_still")
 def test_who_asks_too_often_is_told_to_wait_and_nobody_else_is(tmp_path):
     config = write_clinic(tmp_path, patients=20, visits=50)
-    keys = KeyBook.open(start_ledger(config))
+    keys = KeyStore.open(start_ledger(config))
     alice, again, olga = keys.create("alice"), keys.create("alice"), keys.create("olga", role="owner")
 
     async def statuses():

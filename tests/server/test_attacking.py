@@ -14,7 +14,7 @@ from discreet.catalog import parse_catalog
 from discreet.errors import BadInput
 from discreet.samples import write_clinic
 from discreet.samples.clinic import CATALOG
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
 from discreet.server.routes import attack_lab
 from discreet.server.schemas.attack_bodies import Console
@@ -153,7 +153,7 @@ def test_what_takes_too_long_is_stopped_between_two_trials(monkeypatch):
 @pytest.mark.usefixtures("_clock_stands_still")
 def test_the_list_is_within_the_limits_of_an_analyst(tmp_path):
     config = write_clinic(tmp_path, patients=20, visits=50)
-    with open_curator(config) as curator, closing(KeyBook.open(tmp_path / "ledger.sqlite")) as keys:
+    with open_curator(config) as curator, closing(KeyStore.open(tmp_path / "ledger.sqlite")) as keys:
         bearer = {"Authorization": f"Bearer {keys.create('alice')}"}
         client = client_of(create_app(curator, keys, rate=1, class_ms=0))
         assert [client.get("/v1/attacks", headers=bearer).status_code for _ in range(3)] == [200, 200, 429]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from discreet.samples import write_clinic
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
 from tests.opening import open_curator, start_ledger
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 def clinic_in(folder):
     """An application in a folder, and the owner's key."""
     config = write_clinic(folder, patients=50, visits=200)
-    keys = KeyBook.open(start_ledger(config))
+    keys = KeyStore.open(start_ledger(config))
     with open_curator(config) as curator:
         app = create_app(curator, keys, class_ms=0, rate=1e9, at_once=100, seconds_a_minute=1e9)
         yield app, keys.create("olga", role="owner")

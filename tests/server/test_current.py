@@ -10,7 +10,7 @@ import pytest
 
 from discreet.errors import BadCatalog, DiscreetError, StoreUnavailable
 from discreet.samples import write_clinic
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
 from discreet.server.jobs.current_curator import Current
 from tests.commands import run_apart
@@ -279,8 +279,8 @@ def test_a_steward_s_refresh_puts_no_cap_and_no_analyst_back_that_the_owner_took
 
 
 @pytest.fixture
-def door(config):
-    book = KeyBook.open(start_ledger(config))
+def served(config):
+    book = KeyStore.open(start_ledger(config))
     with open_curator(config) as curator:
         app = create_app(curator, book, class_ms=0, config=config)
         headers = {"Authorization": f"Bearer {book.create('alice')}"}
@@ -304,8 +304,8 @@ def new_data(config, service):
     service.current.refresh(by="key 1", takes_catalog=True)
 
 
-def test_what_was_paid_for_is_answered_under_the_same_name_whatever_is_served_meanwhile(config, door):
-    service, ask = door
+def test_what_was_paid_for_is_answered_under_the_same_name_whatever_is_served_meanwhile(config, served):
+    service, ask = served
     first = ask(COUNT, "mine")
     for change in (new_catalog, new_data):
         change(config, service)
@@ -322,9 +322,9 @@ def test_what_was_paid_for_is_answered_under_the_same_name_whatever_is_served_me
 
 
 def test_a_question_that_was_paid_for_and_never_answered_is_read_on_the_data_that_it_was_asked_of(
-    config, door, monkeypatch
+    config, served, monkeypatch
 ):
-    service, ask = door
+    service, ask = served
     ledger = service.curator.ledger
     with monkeypatch.context() as broken:
         broken.setattr(ledger, "finish", lambda *_: (_ for _ in ()).throw(StoreUnavailable("Gone.", next_step="")))

@@ -5,7 +5,7 @@ import logging
 import httpx
 import pytest
 
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
 from tests.opening import open_curator, start_ledger
 from tests.sql.statements import Writer
@@ -25,7 +25,7 @@ def ask_with_canaries(tmp_path, *, statements, seed):
     handler = logging.Handler()
     handler.emit = lambda record: logged.append(record.getMessage())
     logging.getLogger().addHandler(handler)
-    keys, writer, seen = KeyBook.open(start_ledger(config)), Writer(seed), {}
+    keys, writer, seen = KeyStore.open(start_ledger(config)), Writer(seed), {}
     key = keys.create("olga", role="owner")
     with open_curator(config, frames=frames) as curator:
         app = create_app(curator, keys, class_ms=0, rate=1e9, at_once=100, seconds_a_minute=1e9)

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.errors import NoAccess
 from discreet.ledger import Ledger
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.store.sqlite import SQLiteStore
 from tests.opening import CAP
 
@@ -30,11 +30,11 @@ def store(tmp_path):
 
 
 def test_wrong_keys_neither_reach_the_database_nor_are_remembered(store):
-    book = KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32)
+    book = KeyStore(Ledger(store, secret=b"x" * 32), b"x" * 32)
     good = book.create("alice", cap=CAP)
     before = store.transactions
     for number in range(2000):
-        book.catch_up()
+        book.refresh()
         with pytest.raises(NoAccess):
             book.holder(f"dk_{number:012x}_wrong")
     assert book.holder(good).name == "alice"
@@ -44,21 +44,21 @@ def test_wrong_keys_neither_reach_the_database_nor_are_remembered(store):
 
 def test_a_key_that_another_book_makes_or_revokes_is_heard_of(store, monkeypatch):
     book, other = (
-        KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32),
-        KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32),
+        KeyStore(Ledger(store, secret=b"x" * 32), b"x" * 32),
+        KeyStore(Ledger(store, secret=b"x" * 32), b"x" * 32),
     )
     monkeypatch.setattr("discreet.server.auth.keys._REMEMBERED", -1.0)  # a moment later
     key = other.create("alice", cap=CAP)
-    book.catch_up()
+    book.refresh()
     assert book.holder(key).name == "alice"
     other.revoke(key.split("_")[1])
-    book.catch_up()
+    book.refresh()
     with pytest.raises(NoAccess):
         book.holder(key)
 
 
 def test_a_key_that_is_revoked_here_stops_at_once(store):
-    book = KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32)
+    book = KeyStore(Ledger(store, secret=b"x" * 32), b"x" * 32)
     key = book.create("alice", cap=CAP)
     book.holder(key)
     book.revoke(key.split("_")[1])
@@ -69,7 +69,7 @@ def test_a_key_that_is_revoked_here_stops_at_once(store):
 def test_a_proof_that_is_copied_into_another_entry_opens_nothing(store):
     """Who writes to the database and has a key of their own would otherwise be the owner."""
     ledger = Ledger(store, secret=b"x" * 32)
-    book = KeyBook(ledger, b"x" * 32)
+    book = KeyStore(ledger, b"x" * 32)
     key = book.create("mallory", cap=CAP)
     number, secret = key.split("_")[1:]
     (mine,) = book.all()
@@ -78,6 +78,6 @@ def test_a_proof_that_is_copied_into_another_entry_opens_nothing(store):
         ledger.record(lambda _, body=body: iter([("key", body)]), by="nobody")
         for shown in (secret, json.dumps([number, "mallory", "analyst", mine.expires, secret])):
             with pytest.raises(NoAccess):
-                KeyBook(ledger, b"x" * 32).holder(f"dk_{body['key']}_{shown}")
+                KeyStore(ledger, b"x" * 32).holder(f"dk_{body['key']}_{shown}")
     assert book.holder(key).role == "analyst"
     assert number == mine.id

@@ -11,7 +11,7 @@ from discreet.api.remote import RemoteCurator
 from discreet.errors import BadInput, DiscreetError, UnknownName
 from discreet.graphs.network_verbs import VERBS
 from discreet.ledger import verify
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
 from tests.commands import run
 from tests.graphs.world import ASKED, SETTINGS, written
@@ -25,7 +25,7 @@ GRAPHS = ("friends", "wires")
 def both(tmp_path_factory):
     """A curator at hand, and the same one behind an application, for ada."""
     config = written(tmp_path_factory.mktemp("networks"))
-    keys = KeyBook.open(start_ledger(config))
+    keys = KeyStore.open(start_ledger(config))
     key = keys.create("ada")
     near = open_curator(config)
     app = create_app(near, keys, config=config, class_ms=0, rate=10_000)

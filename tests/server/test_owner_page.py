@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from discreet.local import Task
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from tests.server.browsing import check_accessible
 from tests.server.conftest import Server
 from tests.server.test_collecting import publish
@@ -22,7 +22,7 @@ class Served(Server):
 
     def __init__(self, folder):
         super().__init__(folder)
-        book = KeyBook.open(str(self.config.parent / "ledger.sqlite"))
+        book = KeyStore.open(str(self.config.parent / "ledger.sqlite"))
         self.steward = book.create("sam", role="steward")
         book.close()
 
@@ -76,7 +76,7 @@ def test_the_link_on_the_terminal_signs_the_owner_in_once_and_is_in_no_log(opene
     page.reload()
     expect(page.locator("nav a[href='#owner']")).to_be_visible()
     again = opened(at=f"/#sign-in/{token}")
-    expect(again.locator("#sign-in-told")).to_contain_text("was used, or is too old")
+    expect(again.locator("#sign-in-told")).to_contain_text("was used already, or has expired")
     page.click("#sign-out")
     expect(page.locator("#sign-in")).to_be_visible()
     served.get("/healthz")

@@ -15,13 +15,13 @@ from discreet.api.requests.ask import AskRequest
 from discreet.errors import Cancelled, EngineFailure, TooMany
 from discreet.pipeline.call import Call
 from discreet.samples import write_clinic
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.auth.rate_limit import RateLimit
 from discreet.server.auth.roles import Holder
 from discreet.server.http.http_app import create_app
 from discreet.server.jobs import running_queries as queries_module
 from discreet.server.jobs.current_curator import Current
-from discreet.server.jobs.running_queries import Queries, outcome_of
+from discreet.server.jobs.running_queries import Queries, outcome_job
 from discreet.server.jobs.time_budget import TimeBudget
 from tests.inside import read_forever
 from tests.opening import CAP, open_curator
@@ -112,7 +112,7 @@ def test_what_is_taken_back_counts_among_the_questions_at_once_until_its_class_e
     async def free_after():
         call = Call(request_id="x", on_step=lambda step: paid.set() if step == "paid" else None)
         began = time.monotonic()
-        task = asyncio.ensure_future(queries.ask(outcome_of(asked), holder=holder, call=call, then=len))
+        task = asyncio.ensure_future(queries.ask(outcome_job(asked), holder=holder, call=call, then=len))
         await anyio.to_thread.run_sync(paid.wait, 30)
         queries.cancel(holder, "x")
         with pytest.raises(Cancelled):
@@ -144,7 +144,7 @@ class ReadsUntilTakenBack:
 
 
 def test_only_ones_own_questions_can_be_taken_back(curator, monkeypatch):
-    keys = KeyBook.open(curator.declared.ledger)
+    keys = KeyStore.open(curator.declared.ledger)
     alice, bob, olga = keys.create("alice"), keys.create("bob", cap=CAP), keys.create("olga", role="owner")
     reading = ReadsUntilTakenBack()
     monkeypatch.setattr(ask_operation, "run", reading)
@@ -205,7 +205,7 @@ def late(curator, monkeypatch):
 
 def scenario_of(curator, scenario, **options):
     """Run with a client and alice's header, and a body to ask with."""
-    with closing(KeyBook.open(curator.declared.ledger)) as keys:
+    with closing(KeyStore.open(curator.declared.ledger)) as keys:
         headers = {"Authorization": f"Bearer {keys.create('alice')}"}
         app = create_app(curator, keys, **options)
 

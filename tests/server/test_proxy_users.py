@@ -5,7 +5,7 @@ import pytest
 
 from discreet.errors import BadInput, UnknownAccount
 from discreet.samples import write_clinic
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
 from discreet.server.http.server_limits import Limits
 from tests.opening import CAP, open_curator, start_ledger
@@ -19,7 +19,7 @@ QUERY = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.1}
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     config = write_clinic(tmp_path_factory.mktemp("proxied"), patients=20, visits=50)
-    book = KeyBook.open(start_ledger(config))
+    book = KeyStore.open(start_ledger(config))
     book.set_user("alice", "analyst")
     book.set_user("åsa", "auditor")
     limits = Limits(proxies=(PROXY,), user_header=HEADER, public_rate=1e6)
@@ -63,13 +63,13 @@ def test_an_analyst_without_an_account_is_refused_by_name_whoever_signs_them_in(
     with pytest.raises(UnknownAccount, match="discreet ledger cap"):
         book.set_user("bo", "analyst")
     book._ledger.record(lambda _: [("user", {"user": "bo", "role": "analyst"})], by="an earlier release")
-    book._read_on()
+    book._refresh()
     with client_of(app, address=PROXY) as client:
         for path in ("/v1/budget", "/v1/catalog", "/session"):
             refused = client.get(path, headers={HEADER: "bo"})
             assert (refused.status_code, code_of(refused)) == (403, "unknown-account")
         book._ledger.open_account(CAP, analyst="bo")
-        book._read_on()
+        book._refresh()
         assert client.get("/v1/budget", headers={HEADER: "bo"}).status_code == 200
 
 
@@ -124,7 +124,7 @@ def test_behind_a_proxy_that_speaks_tls_the_cookie_is_for_tls_only(served):
 @pytest.mark.slow
 def test_a_real_server_tells_the_proxy_from_everybody_else(tmp_path):
     server = Server(tmp_path)
-    book = KeyBook.open(str(server.config.parent / "ledger.sqlite"))
+    book = KeyStore.open(str(server.config.parent / "ledger.sqlite"))
     book.set_user("zoe", "auditor")
     book.close()
     server.start("--proxy", "127.0.0.9", "--user-header", HEADER)

@@ -9,7 +9,7 @@ from discreet.api.remote import RemoteCurator
 from discreet.api.requests.session_answers import MOST_AT_ONCE
 from discreet.errors import BadInput, RequestConflict, SessionEnded, UnknownName, UnknownSession
 from discreet.samples import clinic, write_clinic
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
 from discreet.sessions import Between
 from discreet.sessions.query_json import query_from_json, query_to_json
@@ -20,7 +20,7 @@ OPENED = {"source": "SELECT sex, age FROM patients", "rho": 0.02, "queries": 20}
 WOMEN = {"queries": [{"sex": "F"}, {"sex": "F", "age": {"from": 30}}, {}]}
 
 
-class Door:
+class RunningServer:
     """The application, asked as alice, as bob or as the owner."""
 
     def __init__(self, client, bearers, app, folder):
@@ -44,9 +44,9 @@ class Door:
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory):
+def running(tmp_path_factory):
     config = write_clinic(tmp_path_factory.mktemp("questioning"), patients=300, visits=400)
-    keys = KeyBook.open(start_ledger(config))
+    keys = KeyStore.open(start_ledger(config))
     bearers = {
         "alice": keys.create("alice"),
         "bob": keys.create("bob", cap=CAP),
@@ -54,41 +54,41 @@ def door(tmp_path_factory):
     }
     app = create_app(open_curator(config), keys, config=config, class_ms=0)
     with client_of(app) as client:
-        yield Door(client, bearers, app, config.parent)
+        yield RunningServer(client, bearers, app, config.parent)
     app.state.service.close()
 
 
-def test_a_dry_run_says_what_it_would_cost_and_promise_and_spends_nothing(door):
-    before = door.spent()
-    plan = door.send("alice", "/v1/sessions", {**OPENED, "dry": True}).json()
+def test_a_dry_run_says_what_it_would_cost_and_promise_and_spends_nothing(running):
+    before = running.spent()
+    plan = running.send("alice", "/v1/sessions", {**OPENED, "dry": True}).json()
     assert (plan["queries"], plan["alarms"], plan["rho"], plan["asked_before"]) == (20, 4, 0.02, False)
     assert plan["within"] > 0
     assert set(plan["charged"]) == {"dataset", "alice"}
-    assert door.spent() == before
+    assert running.spent() == before
 
 
-def test_it_is_paid_for_once_and_answers_the_same_again(door):
-    opened = door.send("alice", "/v1/sessions", OPENED)
-    bill, facts = door.spent(), opened.json()
+def test_it_is_paid_for_once_and_answers_the_same_again(running):
+    opened = running.send("alice", "/v1/sessions", OPENED)
+    bill, facts = running.spent(), opened.json()
     assert facts["left"] == 20
     path = f"/v1/sessions/{facts['id']}/answers"
-    told = door.send("alice", path, WOMEN).json()
+    told = running.send("alice", path, WOMEN).json()
     assert [set(answer) for answer in told["answers"]] == [{"count", "how", "within"}] * 3
     assert told["left"] == 17
-    assert door.send("alice", path, WOMEN).json() == told
-    again = door.send("alice", "/v1/sessions", OPENED)
+    assert running.send("alice", path, WOMEN).json() == told
+    again = running.send("alice", "/v1/sessions", OPENED)
     assert again.json()["id"] == facts["id"]
-    assert door.spent() == bill
+    assert running.spent() == bill
     for who in ("bob", "owner"):
         assert (
-            door.code(who, path, WOMEN)
-            == door.code(who, "/v1/sessions/none/answers", WOMEN)
+            running.code(who, path, WOMEN)
+            == running.code(who, "/v1/sessions/none/answers", WOMEN)
             == (404, "unknown-session")
         )
 
 
-def test_what_is_refused_is_refused_by_name_and_not_paid_for(door):
-    before = door.spent()
+def test_what_is_refused_is_refused_by_name_and_not_paid_for(running):
+    before = running.spent()
     for change, code in (
         ({"mode": "none"}, "bad-input"),
         ({"queries": 0}, "bad-input"),
@@ -98,9 +98,9 @@ def test_what_is_refused_is_refused_by_name_and_not_paid_for(door):
         ({"source": "SELECT sex FROM none"}, "unknown-name"),
         ({"alarms": None}, "bad-input"),
     ):
-        assert door.code("alice", "/v1/sessions", {**OPENED, **change})[1] == code, change
-    assert door.spent() == before
-    path = f"/v1/sessions/{door.send('alice', '/v1/sessions', OPENED).json()['id']}/answers"
+        assert running.code("alice", "/v1/sessions", {**OPENED, **change})[1] == code, change
+    assert running.spent() == before
+    path = f"/v1/sessions/{running.send('alice', '/v1/sessions', OPENED).json()['id']}/answers"
     for queries, code in (
         ([], "bad-input"),
         ([{"sex": "X"}], "bad-input"),
@@ -115,11 +115,11 @@ def test_what_is_refused_is_refused_by_name_and_not_paid_for(door):
         ([{}] * (MOST_AT_ONCE + 1), "bad-input"),
         ([{"age": {"from": age}} for age in range(40, 62)], "session-ended"),
     ):
-        assert door.code("alice", path, {"queries": queries})[1] == code, queries[:1]
+        assert running.code("alice", path, {"queries": queries})[1] == code, queries[:1]
 
 
-def test_far_it_is_as_near_and_goes_on_where_the_server_has_let_go_of_it(door):
-    curator, far = door.app.state.service.curator, door.far("bob")
+def test_far_it_is_as_near_and_goes_on_where_the_server_has_let_go_of_it(running):
+    curator, far = running.app.state.service.curator, running.far("bob")
     asked = {**OPENED, "alarms": 2}
     session = far.session(asked.pop("source"), **asked)
     queries = [{"sex": {"F"}}, {"age": Between(30, 49)}, {"age": 5}, {}]
@@ -144,28 +144,28 @@ def test_far_it_is_as_near_and_goes_on_where_the_server_has_let_go_of_it(door):
             session.answer(query)
 
 
-def test_of_many_sessions_the_first_are_let_go_of(door):
+def test_of_many_sessions_the_first_are_let_go_of(running):
     ids = []
     for name in "abcde":
-        opened = door.send(
+        opened = running.send(
             "owner", "/v1/sessions", {**OPENED, "source": "SELECT sex FROM patients", "name": name, "rho": 0.001}
         )
         ids.append(opened.json()["id"])
-    told = [door.send("owner", f"/v1/sessions/{each}/answers", WOMEN_ONLY).status_code for each in ids]
+    told = [running.send("owner", f"/v1/sessions/{each}/answers", WOMEN_ONLY).status_code for each in ids]
     assert told == [404, 200, 200, 200, 200]
 
 
-def test_after_a_change_of_data_a_session_is_not_opened_again_by_itself(door):
-    far = door.far("alice")
+def test_after_a_change_of_data_a_session_is_not_opened_again_by_itself(running):
+    far = running.far("alice")
     session = far.session("SELECT sex FROM patients", rho=0.01, queries=9)
     session.answer({"sex": "F"})
-    pq.write_table(clinic(patients=310, visits=400, seed=1)["patients"], door.folder / "patients.parquet")
-    assert door.send("owner", "/v1/refresh", None).json()["version"] == 2
-    door.far("alice")
-    bill = door.spent()
+    pq.write_table(clinic(patients=310, visits=400, seed=1)["patients"], running.folder / "patients.parquet")
+    assert running.send("owner", "/v1/refresh", None).json()["version"] == 2
+    running.far("alice")
+    bill = running.spent()
     with pytest.raises((UnknownSession, RequestConflict)):
         session.answer({"sex": "M"})
-    assert door.spent() == bill
+    assert running.spent() == bill
 
 
 WOMEN_ONLY = {"queries": [{"sex": "F"}]}

@@ -5,7 +5,7 @@ import pytest
 from discreet.concurrency import token_bucket
 from discreet.errors import TooMany
 from discreet.server.auth.rate_limit import RateLimit
-from discreet.server.http.server_limits import Limits, place_of
+from discreet.server.http.server_limits import Limits, address_group
 
 
 def admit(limit, name):
@@ -44,7 +44,7 @@ def test_strangers_are_forgotten_when_they_are_like_new(monkeypatch):
 
 def test_an_address_of_version_4_is_one_place_however_it_is_written():
     written = ["203.0.113.9", "::ffff:203.0.113.9", "64:ff9b::203.0.113.9", "2002:cb00:7109::5"]
-    assert {place_of(address) for address in written} == {"203.0.113.9"}
-    assert place_of("::ffff:203.0.113.8") == place_of("203.0.113.8")
-    assert place_of("2001:db8:1:2:3::4") == place_of("2001:db8:1:2:5::6") == "2001:db8:1:2::"
+    assert {address_group(address) for address in written} == {"203.0.113.9"}
+    assert address_group("::ffff:203.0.113.8") == address_group("203.0.113.8")
+    assert address_group("2001:db8:1:2:3::4") == address_group("2001:db8:1:2:5::6") == "2001:db8:1:2::"
     assert Limits(proxies=("10.0.0.0/24",)).is_proxy("::ffff:10.0.0.2")

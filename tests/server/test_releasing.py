@@ -13,7 +13,7 @@ import discreet
 from discreet import workloads
 from discreet.errors import DiscreetError
 from discreet.measurement.release_files import MEDIA_TYPE, read_release
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.jobs.recent_releases import MOST, RecentReleases
 from discreet.server.routes.releases import MOST_ROWS
 from discreet.synthetic.synthetic_release import SyntheticRelease
@@ -36,7 +36,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bob(server):
-    book = KeyBook.open(server.config.parent / "ledger.sqlite")
+    book = KeyStore.open(server.config.parent / "ledger.sqlite")
     key = book.create("bob", cap=CAP)
     book.close()
     return key

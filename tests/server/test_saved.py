@@ -10,7 +10,7 @@ from discreet.api.opening import open_curator
 from discreet.api.requests.ask import AskRequest
 from discreet.errors import BadInput, NotAnswered
 from discreet.samples import write_clinic
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.auth.roles import Holder
 from discreet.server.http.http_app import create_app
 from discreet.server.jobs.saved_store import PAGE, SavedQueries
@@ -28,7 +28,7 @@ def clinic(tmp_path):
     config.write_text(f"{text}\n[budget.analysts.bob]\nepsilon = 1.0\n")
     ledger = start_ledger(config)
     with open_curator(config) as curator:
-        book = KeyBook.open(ledger)
+        book = KeyStore.open(ledger)
         app = create_app(curator, book, class_ms=0)
         keys = {"alice": book.create("alice"), "bob": book.create("bob"), "olga": book.create("olga", role="owner")}
         keys["named-olga"] = book.create("olga", cap=CAP)
@@ -108,12 +108,12 @@ def test_an_analyst_has_so_many_and_takes_no_room_from_others():
         saved.save(alice, name="one more", query=WARDS, shared=False)
     saved.save(alice, name="question 7", query=WARDS, shared=True)  # in the place of another
     saved.save(bob, name="one more", query=WARDS, shared=False)
-    pages = [saved.seen_by(alice)]
+    pages = [saved.visible_to(alice)]
     while len(pages[-1]) == PAGE:
-        pages.append(saved.seen_by(alice, after=pages[-1][-1].number))
+        pages.append(saved.visible_to(alice, after=pages[-1][-1].number))
     assert [len(page) for page in pages] == [100, 100, 0]
     assert len({each.number for page in pages for each in page}) == 200
-    assert len(saved.seen_by(bob)) == 2
+    assert len(saved.visible_to(bob)) == 2
     saved.close()
 
 

@@ -5,7 +5,7 @@ import pytest
 from discreet.errors import NoAccess, UnknownAccount
 from discreet.ledger import Ledger
 from discreet.ledger.accounts.caps import CATALOG, closings
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.auth.page_sessions import Sessions
 from discreet.store import open_store
 from tests.opening import CAP
@@ -20,7 +20,7 @@ class Clock:
 
 @pytest.fixture
 def book(tmp_path):
-    made = KeyBook(Ledger(open_store(tmp_path / "ledger.sqlite"), secret=b"x" * 32), b"x" * 32)
+    made = KeyStore(Ledger(open_store(tmp_path / "ledger.sqlite"), secret=b"x" * 32), b"x" * 32)
     yield made
     made.close()
 
@@ -29,7 +29,7 @@ def test_a_session_ends_when_it_is_idle_and_after_a_working_day_however_busy(boo
     clock = Clock()
     sessions = Sessions(book, now=clock)
     key = book.create("alice", cap=CAP)
-    idle, busy = sessions.begin(key), sessions.begin(key)
+    idle, busy = sessions.open(key), sessions.open(key)
     while clock.now < 8 * 3600 - 1000:
         clock.now += 1000
         assert sessions.holder(busy).name == "alice"
@@ -43,8 +43,8 @@ def test_a_session_ends_when_it_is_idle_and_after_a_working_day_however_busy(boo
 def test_one_key_has_a_few_sessions_and_never_ends_those_of_others(book):
     sessions = Sessions(book)
     alice, bob = book.create("alice", cap=CAP), book.create("bob", cap=CAP)
-    of_bob = sessions.begin(bob)
-    first, *_, last = [sessions.begin(alice) for _ in range(100)]
+    of_bob = sessions.open(bob)
+    first, *_, last = [sessions.open(alice) for _ in range(100)]
     assert sessions.holder(of_bob).name == "bob"
     assert sessions.holder(last).name == "alice"
     with pytest.raises(NoAccess):
@@ -54,7 +54,7 @@ def test_one_key_has_a_few_sessions_and_never_ends_those_of_others(book):
 
 def test_a_token_is_not_kept(book):
     sessions = Sessions(book)
-    token = sessions.begin(book.create("alice", cap=CAP))
+    token = sessions.open(book.create("alice", cap=CAP))
     assert token not in str(sessions._open)
     assert sessions.holder(token).role == "analyst"
     for wrong in ("", token[:-1], token + "0"):
@@ -65,15 +65,15 @@ def test_a_token_is_not_kept(book):
 def test_a_link_signs_the_owner_in_once_and_soon_and_is_not_kept(book):
     clock = Clock()
     sessions = Sessions(book, now=clock)
-    link, late = sessions.link(), sessions.link()
+    link, late = sessions.create_link(), sessions.create_link()
     assert link not in str(sessions._links)
-    token = sessions.begin_by_link(link)
+    token = sessions.open_by_link(link)
     assert (sessions.holder(token).name, sessions.holder(token).role) == ("owner", "owner")
     assert book._ledger.history(last=1)[0].body["by"] == "sign-in link"
     clock.now += 10 * 60
     for used_up in (link, late, "", token):
         with pytest.raises(NoAccess):
-            sessions.begin_by_link(used_up)
+            sessions.open_by_link(used_up)
     sessions.end(token)
     with pytest.raises(NoAccess):
         sessions.holder(token)
@@ -84,12 +84,12 @@ def test_nobody_signs_in_with_a_key_that_opens_nothing(book):
     key = book.create("alice", cap=CAP)
     book.revoke(key.split("_")[1])
     with pytest.raises(NoAccess):
-        sessions.begin(key)
+        sessions.open(key)
 
 
 def test_a_session_that_began_with_a_link_ends_when_its_key_is_revoked(book):
     sessions = Sessions(book)
-    token, other = (sessions.begin_by_link(sessions.link()) for _ in range(2))
+    token, other = (sessions.open_by_link(sessions.create_link()) for _ in range(2))
     book.revoke(sessions.holder(token).id.removeprefix("key "))
     with pytest.raises(NoAccess):
         sessions.holder(token)
@@ -99,13 +99,13 @@ def test_a_session_that_began_with_a_link_ends_when_its_key_is_revoked(book):
 def test_a_session_of_an_analyst_whom_the_catalog_lists_no_more_has_ended_for_good(book):
     ledger, sessions = book._ledger, Sessions(book)
     ledger.open_account(CAP, analyst="alice", by=CATALOG)
-    token = sessions.begin(book.create("alice"))
+    token = sessions.open(book.create("alice"))
     ledger.record(lambda draft: closings(draft, []), by=CATALOG)
     assert sessions.holder(token).name == "alice", "as far as was read"
-    book._read_on()
+    book._refresh()
     with pytest.raises(UnknownAccount):
         sessions.holder(token)
     ledger.open_account(CAP, analyst="alice", by=CATALOG)
-    book._read_on()
+    book._refresh()
     with pytest.raises(NoAccess):
         sessions.holder(token)

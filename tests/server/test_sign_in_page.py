@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from tests.opening import CAP
 from tests.server.conftest import Server
 
@@ -15,7 +15,7 @@ class Served(Server):
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.book = KeyBook.open(str(self.config.parent / "ledger.sqlite"))
+        self.book = KeyStore.open(str(self.config.parent / "ledger.sqlite"))
         self.auditor, self.steward = (self.book.create(role, role=role) for role in ("auditor", "steward"))
 
 

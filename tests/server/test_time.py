@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from tests.checks import FALSE_ALARM
 from tests.opening import start_ledger
 from tests.server.conftest import Server, free_port
@@ -59,7 +59,7 @@ class Clinic(Server):
         pq.write_table(pa.table({"id": [100] * len(notes), "note": notes}), folder / "notes.parquet")
         self.config = folder / "discreet.toml"
         self.config.write_text(CATALOG.format(about=about))
-        with contextlib.closing(KeyBook.open(start_ledger(self.config))) as book:
+        with contextlib.closing(KeyStore.open(start_ledger(self.config))) as book:
             self.alice, self.bob = book.create("alice"), book.create("bob")
             self.metrics = book.create("watch", role="metrics")
         self.port = free_port()

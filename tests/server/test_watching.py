@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.samples import clinic, write_clinic
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
 from tests.opening import open_curator, start_ledger
 from tests.server.conftest import client_of
@@ -18,7 +18,7 @@ WATCH = {"sql": "SELECT COUNT(*) FROM visits", "threshold": 10**9, "epsilon": 0.
 def ask(tmp_path):
     """Ask the application as alice or as the owner."""
     config = write_clinic(tmp_path, patients=50, visits=200)
-    keys = KeyBook.open(start_ledger(config))
+    keys = KeyStore.open(start_ledger(config))
     bearers = {"alice": keys.create("alice"), "owner": keys.create("olga", role="owner")}
     app = create_app(open_curator(config), keys, config=config, class_ms=0)
 

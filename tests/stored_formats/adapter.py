@@ -57,7 +57,7 @@ from discreet.measurement.transcript import Step, Transcript, about
 from discreet.mechanisms import Adaptive, Gaussian
 from discreet.planning.query_planning import digest_of
 from discreet.results.answer import read_stored, stored_form
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.jobs.saved_store import SavedQueries
 from discreet.sessions import Between
 from discreet.store import open_store
@@ -142,12 +142,12 @@ def published_names(ledger) -> list[str]:
 
 
 def create_key(path: Path, name: str, role: str) -> str:
-    with closing(KeyBook.open(str(path), anchor=f"{path}.anchor")) as keys:
+    with closing(KeyStore.open(str(path), anchor=f"{path}.anchor")) as keys:
         return keys.create(name, role=role, days=36_500)
 
 
 def holder_of_key(path: Path, key: str) -> list[str]:
-    with closing(KeyBook.open(str(path), anchor=f"{path}.anchor")) as keys:
+    with closing(KeyStore.open(str(path), anchor=f"{path}.anchor")) as keys:
         holder = keys.holder(key)
         return [holder.name, holder.role]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import discreet
 from discreet.samples import write_clinic
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.auth.roles import ROUTES
 from discreet.server.http.http_app import create_app
 from tools.reference.markdown import first_paragraph
@@ -50,7 +50,7 @@ def _document():
     with tempfile.TemporaryDirectory() as folder:
         config = write_clinic(Path(folder), patients=20, visits=40)
         with discreet.open(config, create_ledger=True) as curator:
-            keys = KeyBook.open(str(Path(folder) / "ledger.sqlite"))
+            keys = KeyStore.open(str(Path(folder) / "ledger.sqlite"))
             document = create_app(curator, keys).openapi()
             keys.close()
     return document

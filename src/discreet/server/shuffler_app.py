@@ -20,7 +20,7 @@ from discreet.local.device.client import format_loss, shown
 from discreet.local.shuffling.amplification import cached_epsilon_after_shuffling
 from discreet.local.shuffling.shuffler import Batch, ShufflerStore
 from discreet.server.auth.rate_limit import RateLimit
-from discreet.server.auth.service import address_of, admit_looker, new_lookers
+from discreet.server.auth.service import address_of, admit_health_request, health_rate_limit
 from discreet.server.http.error_responses import add_refusals
 from discreet.server.http.request_body import LimitedRequest, read_json
 from discreet.server.http.server_limits import Limits
@@ -45,14 +45,14 @@ class _Service:
 
     limits: Limits
     telemetry: Telemetry
-    strangers: RateLimit
+    unauthenticated: RateLimit
     share: CapacityLimiter
 
 
 def create_shuffler(books: ShufflerStore, courier: Courier, limits: Limits) -> FastAPI:
     """The application: routes for devices, and a courier."""
-    guard = RateLimit(rate=limits.public_rate, at_once=limits.public_at_once)
-    service = _Service(limits, Telemetry(), guard, CapacityLimiter(3))
+    rate_limit = RateLimit(rate=limits.public_rate, at_once=limits.public_at_once)
+    service = _Service(limits, Telemetry(), rate_limit, CapacityLimiter(3))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -69,7 +69,7 @@ def create_shuffler(books: ShufflerStore, courier: Courier, limits: Limits) -> F
     @app.get("/v1/tasks/{name}")
     def read_task(name: str, request: Request) -> dict[str, Any]:
         """What a device needs."""
-        with service.strangers.admit(address_of(request)):
+        with service.unauthenticated.admit(address_of(request)):
             task = books.task(name)
         return {"id": task.id, "name": task.name, "spec": task.spec}
 
@@ -77,18 +77,18 @@ def create_shuffler(books: ShufflerStore, courier: Courier, limits: Limits) -> F
     async def receive(name: str, request: Request) -> dict[str, Any]:
         """Messages from devices: one as bytes, or several as base64. On disk when acknowledged."""
         task, address = books.task(name), address_of(request)
-        with service.strangers.admit(address):
+        with service.unauthenticated.admit(address):
             body = await LimitedRequest(request.scope, request.receive).body()
             messages, is_single = messages_in(body, request.headers.get("content-type", ""))
             done = await in_thread(service.share, books.receive, task, messages, address=address)
         return acknowledged(done, is_single=is_single)
 
-    lookers = new_lookers()
+    health_requests = health_rate_limit()
 
     @app.get("/healthz")
     async def health(request: Request) -> dict[str, str]:
         """Whether the file can be read, and somebody brings away what was mixed."""
-        with admit_looker(lookers, request):
+        with admit_health_request(health_requests, request):
             await in_thread(service.share, books.next_batches)
             courier.check()
         return {"status": "ok"}

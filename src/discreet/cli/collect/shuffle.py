@@ -38,7 +38,7 @@ def shuffle(
     ] = None,
 ) -> None:
     """Mix reports of devices before a collector sees them: batches without senders, numbers and order."""
-    from discreet.server.http.uvicorn_server import bound, run  # noqa: PLC0415  heavy, and of no use to another command
+    from discreet.server.http.uvicorn_server import bind_sockets, run  # noqa: PLC0415  heavy, and of no use to another command
     from discreet.server.shuffler_app import Courier, create_shuffler  # noqa: PLC0415
 
     read_delta(delta)
@@ -59,5 +59,5 @@ def shuffle(
             err=True,
         )
     courier = Courier(books, collector=to, key=key_file.read_text().strip(), wait=wait, delta=delta)
-    app, sockets = create_shuffler(books, courier, limits), bound(host, port)
+    app, sockets = create_shuffler(books, courier, limits), bind_sockets(host, port)
     run([app], limits, sockets=sockets, on_listening=lambda: say_listening(host, port))

@@ -14,7 +14,7 @@ from discreet.catalog import load_catalog
 from discreet.cli.terminal.options import CATALOG, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json, say_done
 from discreet.ledger.accounts.declared_ledger import open_existing_ledger
-from discreet.server.auth.keys import KeyBook, key_facts
+from discreet.server.auth.keys import KeyStore, key_summary
 from discreet.server.auth.roles import ROLES
 
 RoleOption = Annotated[
@@ -67,7 +67,7 @@ def list_keys(*, config: ConfigOption = CATALOG, as_json: JsonOption = False) ->
         keys = book.all()
     states = ("revoked" if issued.revoked else f"until {issued.expires[:10]}" for issued in keys)
     rows = [(issued.id, issued.name, issued.role, state) for issued, state in zip(keys, states, strict=True)]
-    _list(rows, [key_facts(issued) for issued in keys], as_json=as_json)
+    _list(rows, [key_summary(issued) for issued in keys], as_json=as_json)
 
 
 def add_user(
@@ -94,10 +94,10 @@ def list_users(*, config: ConfigOption = CATALOG, as_json: JsonOption = False) -
     _list(users, [{"name": name, "role": role} for name, role in users], as_json=as_json)
 
 
-def key_book(config: Path) -> KeyBook:
+def key_book(config: Path) -> KeyStore:
     """The keys and users of a catalog's ledger."""
     catalog = load_catalog(config)
-    return KeyBook.open(catalog.ledger, anchor=catalog.anchor)
+    return KeyStore.open(catalog.ledger, anchor=catalog.anchor)
 
 
 def _list(rows: Sequence[tuple[str, ...]], facts: list[dict[str, Any]], *, as_json: bool) -> None:

@@ -23,7 +23,7 @@ from discreet.local import Task
 from discreet.local.collector.report_store import ReportStore
 from discreet.noise import RandomBits
 from discreet.samples import write_clinic
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.auth.page_sessions import LINK_SECONDS, Sessions
 from discreet.server.http.server_limits import Limits
 from discreet.store.secret import needed_secret
@@ -77,8 +77,8 @@ def serve(
 ) -> None:
     """Serve a catalog over HTTP: an API under /v1 and a page under /; or several, each under the name of its folder."""
     from discreet.server.http.http_app import create_app  # noqa: PLC0415  heavy, and of no use to another command
-    from discreet.server.http.uvicorn_server import bound, run  # noqa: PLC0415
-    from discreet.server.routes.datasets import check_apart, check_other_books, prefix_of  # noqa: PLC0415
+    from discreet.server.http.uvicorn_server import bind_sockets, run  # noqa: PLC0415
+    from discreet.server.routes.datasets import check_separate, check_separate_ledger, prefix_of  # noqa: PLC0415
 
     limits = Limits(
         connections=connections,
@@ -95,12 +95,12 @@ def serve(
         given = [write_clinic(Path(folder) / "clinic")] if demo else configs or [CATALOG]
         places = [place.resolve() for place in given]
         if len(places) > 1:
-            check_apart(places)
+            check_separate(places)
         apps, books = [], set[str]()
         for place in places:
             if len(places) > 1:
                 typer.echo(f"opening {place}", err=True)
-                check_other_books(load_catalog(place), books)
+                check_separate_ledger(load_catalog(place), books)
             curator, keys = opened.enter_context(_opened(place, demo=demo))
             books.add(curator.ledger.name())
             apps.append(make(curator, keys, config=place))
@@ -112,17 +112,17 @@ def serve(
                     prefix = prefix_of(app.state.service.curator.dataset) if len(apps) > 1 else ""
                     _say_link(app.state.service.sessions, f"{_address(host, port)}{prefix}")
 
-        run(apps, limits, sockets=bound(host, port), on_listening=say_more)
+        run(apps, limits, sockets=bind_sockets(host, port), on_listening=say_more)
 
 
 @contextmanager
-def _opened(place: Path, *, demo: bool) -> Iterator[tuple[Curator, KeyBook]]:
+def _opened(place: Path, *, demo: bool) -> Iterator[tuple[Curator, KeyStore]]:
     """A dataset as it may be served: on books that last and add up, with its snapshot made before anybody is let in."""
     catalog = load_catalog(place)
     if catalog.ledger.endswith(":memory:"):
         raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
     with open_curator(place, create_ledger=demo, tell=tell_reading) as curator:
-        keys = KeyBook(curator.ledger, needed_secret(catalog.ledger))  # one ledger, so that each entry is read once
+        keys = KeyStore(curator.ledger, needed_secret(catalog.ledger))  # one ledger, so that each entry is read once
         _check_books(curator.ledger)
         if demo:
             typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
@@ -143,7 +143,7 @@ def _address(host: str, port: int) -> str:
 def _say_link(sessions: Sessions, address: str) -> None:
     """Behind the # a browser sends nothing: neither a server nor a proxy ever logs the token."""
     typer.echo(
-        f"the owner signs in, once and within {LINK_SECONDS // 60} minutes, with\n  {address}/#sign-in/{sessions.link()}"
+        f"the owner signs in, once and within {LINK_SECONDS // 60} minutes, with\n  {address}/#sign-in/{sessions.create_link()}"
     )
 
 

@@ -1,8 +1,7 @@
-"""Who may come in: API keys, which are random, shown once, expiring and revocable; and the users that a proxy vouches for.
+"""API keys, which are random, shown once, expire and can be revoked; and users whom a trusted proxy signs in.
 
-Both are entries of the ledger's chain (`discreet.ledger.accounts.access_entries`), of which this book keeps what it has read. Of a key the chain
-has a hash of a keyed hash; the key of that hash lives in a file beside the ledger, so that a copy of the database alone opens no
-door.
+Both are entries of the ledger's chain (`discreet.ledger.accounts.access_entries`); this module caches them. The chain contains a hash of a keyed
+hash of each key. The secret of the keyed hash is in a file beside the ledger, so a copy of the database alone gives no access.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ from discreet.store.secret import needed_secret
 
 PREFIX = "dk_"
 _REMEMBERED = 0.1
-"""Seconds for which what was read counts: so long a key that another process revokes still works, and no oftener wrong keys reach the database."""
+"""Seconds for which cached keys are used. A key that another process revokes works that long; wrong keys reach the database no more often."""
 _LINK = "sign-in link"
-"""Who makes the key of a session that began with the link on the owner's terminal."""
+"""Creator, in the ledger, of the key for a session that starts with the link on the owner's terminal."""
 _BOUND = "bound:"
-"""Before a proof: it depends on the holder, the role and the day as well as on the key."""
+"""Prefix of a proof that depends on the holder, the role and the expiry as well as on the key."""
 
 _Entries = Iterator[tuple[str, dict[str, Any]]]
 
@@ -47,52 +46,52 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class KeyBook:
-    """The keys and users of one ledger. Whose a key is, is looked up in what was read last, where nobody may wait; `catch_up` reads on."""
+class KeyStore:
+    """The keys and users of one ledger. Lookups use the cache and never block; `refresh` reads new entries."""
 
     def __init__(self, ledger: Ledger, secret: bytes, *, now: Callable[[], datetime] = _utc_now) -> None:
         self._ledger, self._secret, self._now = ledger, secret, now
         self._known, self._read_at, self._reading = LedgerTotals(), -math.inf, threading.Lock()
-        self._read_on()
+        self._refresh()
 
     @classmethod
-    def open(cls, ledger: str, *, anchor: str | None = None) -> KeyBook:
-        """The keys of a ledger; their secret is made with the first of them."""
-        books = Ledger.open(ledger, anchor=anchor)
-        return cls(books, needed_secret(ledger))
+    def open(cls, ledger: str, *, anchor: str | None = None) -> KeyStore:
+        """Open the keys of a ledger; the first time, create the secret."""
+        opened = Ledger.open(ledger, anchor=anchor)
+        return cls(opened, needed_secret(ledger))
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._ledger.close()
 
     def create(
         self, name: str, *, role: str = "analyst", days: int = 90, cap: Filter | None = None, by: str = AT_HAND
     ) -> str:
-        """A new key for somebody, to be shown once. `by` is who makes it.
+        """Create a key and return it; it is not stored. `by` is the creator, for the ledger.
 
-        An analyst has an account, or gets one with this `cap` in the same step: a key that could ask nothing is not made.
+        An analyst needs an account, or a `cap` to open one in the same step: a key without an account could do nothing.
         """
-        key, body = self._new(name, role=role, lasting=_lasting(days))
+        key, body = self._new(name, role=role, lasting=_lifetime(days))
         if cap is not None and role != "analyst":
             raise BadInput(f"The role {role} has no account.", next_step="Leave the cap out, or give the role analyst.")
 
         def entries(work: UnitOfWork) -> _Entries:
             if role == "analyst":
-                _see_to_account(work, name, cap, by=by)
+                _ensure_account(work, name, cap, by=by)
             yield KEY, body
 
         self._ledger.record(entries, by=by)
-        self._read_on()
+        self._refresh()
         return key
 
     def rotate(self, number: str, *, days: int = 90, by: str = AT_HAND) -> str:
-        """A new key for the holder of an old one, which stops working."""
+        """Create a key for the holder of an old one, and revoke the old one."""
         old = self.issued(number)
-        key, body = self._new(old.name, role=old.role, lasting=_lasting(days))
+        key, body = self._new(old.name, role=old.role, lasting=_lifetime(days))
 
         def exchange(known: LedgerTotals) -> _Entries:
             if known.access.keys[number].revoked:
-                raise BadInput("There is no such key in use.", next_step="Take a number from the list of keys.")
+                raise BadInput("No active key has this number.", next_step="Take a number from the list of keys.")
             yield REVOKE, {"key": number}
             yield KEY, body
 
@@ -100,13 +99,13 @@ class KeyBook:
         return key
 
     def create_for_link(self, *, seconds: float) -> str:
-        """The number of an owner's key that nobody holds: what a session hangs on that began with a link, so that it can be ended."""
+        """Create an owner's key whose secret is discarded, and return its number. Revoking it ends the session that started with a link."""
         _, body = self._new("owner", role="owner", lasting=timedelta(seconds=seconds))
         self._record(lambda _: iter([(KEY, body)]), by=_LINK)
         return str(body["key"])
 
     def revoke(self, number: str, *, by: str = AT_HAND) -> None:
-        """Stop a key; nothing happens if it was stopped before."""
+        """Revoke a key, if it is not revoked already."""
         self.issued(number)
 
         def stop(known: LedgerTotals) -> _Entries:
@@ -116,28 +115,28 @@ class KeyBook:
         self._record(stop, by=by)
 
     def issued(self, number: str) -> IssuedKey:
-        """What is known of a key, in use or not."""
-        keys = self._read_on().access.keys
+        """Return a key's entry, revoked or not."""
+        keys = self._refresh().access.keys
         if number not in keys:
-            raise BadInput("There is no such key.", next_step="Take a number from the list of keys.")
+            raise BadInput("No key has this number.", next_step="Take a number from the list of keys.")
         return keys[number]
 
     def all(self) -> list[IssuedKey]:
-        """Every key that was ever made, without what opens the door."""
-        return sorted(self._read_on().access.keys.values(), key=lambda key: key.created)
+        """Return the entries of all keys ever created. They do not contain the keys."""
+        return sorted(self._refresh().access.keys.values(), key=lambda key: key.created)
 
     def set_user(self, name: str, role: str | None, *, by: str = AT_HAND) -> None:
-        """Give somebody whom the proxy signs in a role, or none any more. An analyst has an account before that."""
+        """Set or remove the role of a user whom the proxy signs in. An analyst must have an account."""
         check_text(name, "A user's name", most=200)
         if role is not None:
             _check_role(role)
 
         def change(known: LedgerTotals) -> _Entries:
             if role is None and name not in known.access.users:
-                raise BadInput("There is no such user.", next_step="Take a name from the list of users.")
+                raise BadInput("No user has this name.", next_step="Take a name from the list of users.")
             if role == "analyst" and not known.is_open(caps.account_for(name)):
                 raise UnknownAccount(
-                    "A user who is an analyst needs an account, and there is none under that name.",
+                    "A user with the role analyst needs an account, and none has this name.",
                     next_step="Open it first: `discreet ledger cap NAME --epsilon 2`, or list the analyst in the catalog.",
                 )
             if known.access.users.get(name) != role:
@@ -146,47 +145,48 @@ class KeyBook:
         self._record(change, by=by)
 
     def users(self) -> dict[str, str]:
-        """Everybody who has a role through the proxy, by name."""
-        return dict(self._read_on().access.users)
+        """Return the users of the proxy and their roles."""
+        return dict(self._refresh().access.users)
 
     def holder(self, key: str) -> Holder:
-        """Whose key it is, as far as was read; one text for every reason why it is nobody's."""
+        """Return the holder of a key, from the cache. All invalid keys get the same error, so it does not reveal why."""
         number, _, secret = key.removeprefix(PREFIX).partition("_")
         issued = self._known.access.keys.get(number)
-        known = issued.proof if issued else _BOUND
-        facts = (issued.id, issued.name, issued.role, issued.expires) if issued else ("", "", "", "")
-        fits = hmac.compare_digest(known, self._proof(*facts, secret)) and key.startswith(PREFIX)
-        if fits and issued:
-            return self._in_use(issued)
-        raise _opens_nothing()
+        proof = issued.proof if issued else _BOUND
+        fields = (issued.id, issued.name, issued.role, issued.expires) if issued else ("", "", "", "")
+        # An unknown number costs the same hash as a known one.
+        is_valid = hmac.compare_digest(proof, self._proof(*fields, secret)) and key.startswith(PREFIX)
+        if is_valid and issued:
+            return self._active_holder(issued)
+        raise _invalid_key()
 
     def holder_of_number(self, number: str) -> Holder:
-        """The same for somebody who showed the key before, as long as it is good."""
+        """Return the holder of a key that was checked before, if it is still valid."""
         issued = self._known.access.keys.get(number)
         if issued is None:
-            raise _opens_nothing()
-        return self._in_use(issued)
+            raise _invalid_key()
+        return self._active_holder(issued)
 
     def user(self, name: str) -> Holder:
-        """Somebody whom the proxy signed in."""
+        """Return the holder for a user whom the proxy signed in."""
         role = self._known.access.users.get(name)
         if role is None:
             raise NoAccess("This user has no role here.", next_step="Ask the owner for one.")
         return self._with_account(Holder(f"user {name}", name, role))
 
-    def _in_use(self, issued: IssuedKey) -> Holder:
+    def _active_holder(self, issued: IssuedKey) -> Holder:
         if issued.revoked or datetime.fromisoformat(issued.expires) <= self._now():
-            raise _opens_nothing()
+            raise _invalid_key()
         return self._with_account(Holder(f"key {issued.id}", issued.name, issued.role))
 
     def _with_account(self, holder: Holder) -> Holder:
-        """Refuse an analyst who has no account, or whom the catalog does not list any more."""
+        """Return the holder, or refuse an analyst whose account does not exist or was closed."""
         if holder.role == "analyst" and not self._known.is_open(analyst_account(holder.name)):
             raise unknown()
         return holder
 
     def _new(self, name: str, *, role: str, lasting: timedelta) -> tuple[str, dict[str, Any]]:
-        """A key, and what is written down of it."""
+        """Return a new key and its ledger entry."""
         check_text(name, "A name", most=200)
         _check_role(role)
         number, secret = os.urandom(6).hex(), os.urandom(32).hex()
@@ -196,18 +196,18 @@ class KeyBook:
         return f"{PREFIX}{number}_{secret}", body
 
     def _proof(self, number: str, name: str, role: str, expires: str, secret: str) -> str:
-        """Bound to all that the entry says: who copies it into an entry of their own, for another role, opens nothing."""
+        """Return the proof of a key. It covers all fields of the entry: copied into an entry with another role, it is invalid."""
         bound = json.dumps([number, name, role, expires, secret]).encode()
         keyed = hmac.digest(self._secret, bound, "sha256").hex()
         return _BOUND + hashlib.sha256(keyed.encode()).hexdigest()
 
     def _record(self, entries: Callable[[LedgerTotals], _Entries], *, by: str) -> None:
-        """Write what `entries` says of keys and users as they are at that moment."""
+        """Write the entries that `entries` returns for the current keys and users, in one transaction."""
         self._ledger.record(lambda work: entries(work.totals), by=by)
-        self._read_on()
+        self._refresh()
 
-    def _read_on(self) -> LedgerTotals:
-        """Read what was written since, by whichever process."""
+    def _refresh(self) -> LedgerTotals:
+        """Read entries that any process wrote since the last read."""
         with self._reading:
             self._known = self._ledger.totals()
             self._read_at = time.monotonic()
@@ -215,44 +215,47 @@ class KeyBook:
 
     @property
     def is_up_to_date(self) -> bool:
-        """Whether all that was written a moment ago is known."""
+        """Whether the cache is recent enough to be used."""
         return time.monotonic() - self._read_at < _REMEMBERED
 
-    def catch_up(self) -> None:
-        """Read what was written since, unless somebody just did."""
+    def refresh(self) -> None:
+        """Read new entries, unless the cache is recent."""
         if not self.is_up_to_date:
-            self._read_on()
+            self._refresh()
 
 
-def key_facts(key: IssuedKey) -> dict[str, Any]:
-    """What is shown of a key."""
+def key_summary(key: IssuedKey) -> dict[str, Any]:
+    """Return a key's public description."""
     return {name: value for name, value in asdict(key).items() if name != "proof"}
 
 
-def _see_to_account(work: UnitOfWork, analyst: str, cap: Filter | None, *, by: str) -> None:
+def _ensure_account(work: UnitOfWork, analyst: str, cap: Filter | None, *, by: str) -> None:
     account = caps.account_for(analyst)
     if work.totals.is_open(account):
         if cap is not None:
-            raise BadInput("This analyst has an account already.", next_step="Change its cap without making a key.")
+            raise BadInput(
+                "This analyst already has an account.",
+                next_step="Omit the cap; to change it, use `discreet ledger cap`.",
+            )
     elif cap is None:
         raise UnknownAccount(
-            "A key for an analyst needs an account, and there is none under that name.",
-            next_step="Say which cap it is opened with: --epsilon 2, or `cap`.",
+            "A key for an analyst needs an account, and none has this name.",
+            next_step="Give the cap of a new account: --epsilon 2, or `cap`.",
         )
     else:
         caps.state(work, account, cap, by=by)
 
 
-def _lasting(days: int) -> timedelta:
+def _lifetime(days: int) -> timedelta:
     if days < 1:
-        raise BadInput("A key is good for at least one day.", next_step="Say for how many days.")
+        raise BadInput("A key must be valid for at least one day.", next_step="Give the number of days.")
     return timedelta(days=days)
 
 
 def _check_role(role: str) -> None:
     if role not in ROLES:
-        raise BadInput("There is no such role.", next_step=f"Take one of: {', '.join(ROLES)}.")
+        raise BadInput("This role does not exist.", next_step=f"Use one of: {', '.join(ROLES)}.")
 
 
-def _opens_nothing() -> NoAccess:
-    return NoAccess("This key opens nothing.", next_step="Ask the owner for a key, or for a new one.")
+def _invalid_key() -> NoAccess:
+    return NoAccess("This key is not valid.", next_step="Ask the owner for a new one.")

@@ -11,7 +11,7 @@ from discreet.errors import TooMany
 
 
 class RateLimit:
-    """At most `rate` requests per second of each caller, with bursts of two seconds' worth, and `at_once` in work."""
+    """Limit each caller to `rate` requests per second, with bursts of two seconds' worth, and `at_once` concurrent requests."""
 
     def __init__(self, *, rate: float, at_once: int, now: Callable[[], float] = time.monotonic) -> None:
         self._requests = TokenBuckets(capacity=2 * rate, rate=rate, now=now)
@@ -20,9 +20,12 @@ class RateLimit:
 
     @contextmanager
     def admit(self, caller: str) -> Iterator[None]:
-        """Admit a request for as long as it is in work, or refuse it."""
+        """Count a request as concurrent within the context, or refuse it."""
         if self._working.get(caller, 0) >= self._at_once or not self._requests.try_take(caller, 1):
-            raise TooMany("You ask more often than this server allows.", next_step="Wait a little, and ask again.")
+            raise TooMany(
+                "Too many requests: you exceed the rate limit of this server.",
+                next_step="Wait a moment, then try again.",
+            )
         self._working[caller] = self._working.get(caller, 0) + 1
         try:
             yield

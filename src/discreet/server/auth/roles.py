@@ -1,4 +1,4 @@
-"""Roles: who may do what. One table says it of every route, and a route that is not in it is open to nobody."""
+"""Roles and permissions. `ROUTES` lists the roles that may use each route; a route that is missing there is closed to all."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from discreet.api.requests.graph import GRAPH_REQUESTS
 from discreet.errors import Forbidden
 
 ROLES = ("owner", "steward", "analyst", "auditor", "metrics", "shuffler")
-"""Everything; keys, users and budgets; queries; the books; counts of requests; batches of reports."""
+"""In this order: everything; keys, users and budgets; queries; the ledger; metrics; batches of reports."""
 
-EVERYBODY = "everybody"
+PUBLIC = "public"
 ROUTES = {
     "POST /v1/ask": "owner analyst",
     "DELETE /v1/ask/{name}": "owner analyst",
@@ -41,7 +41,7 @@ ROUTES = {
     "POST /v1/releases/{name}/comparison": "owner",
     "POST /v1/releases/{name}/comparison/pair": "owner",
     "POST /v1/releases/{name}/comparison/price": "owner",
-    "GET /v1/published/{name}": EVERYBODY,
+    "GET /v1/published/{name}": PUBLIC,
     "GET /v1/budget": "owner steward analyst auditor",
     "GET /v1/history": "owner analyst auditor",
     "GET /v1/catalog": "owner steward analyst auditor",
@@ -63,54 +63,54 @@ ROUTES = {
     "GET /v1/ledger/verification": "owner auditor",
     "GET /v1/attacks": "owner analyst",
     "POST /v1/attacks/{name}": "owner analyst",
-    "GET /v1/tasks": EVERYBODY,
+    "GET /v1/tasks": PUBLIC,
     "POST /v1/tasks": "owner",
-    "GET /v1/tasks/{name}": EVERYBODY,
-    "POST /v1/tasks/{name}/slots": EVERYBODY,
+    "GET /v1/tasks/{name}": PUBLIC,
+    "POST /v1/tasks/{name}/slots": PUBLIC,
     "PUT /v1/tasks/{name}/closed": "owner",
     "DELETE /v1/tasks/{name}": "owner",
     "GET /v1/collections": "owner",
-    "POST /v1/tasks/{name}/reports": EVERYBODY,
+    "POST /v1/tasks/{name}/reports": PUBLIC,
     "POST /v1/tasks/{name}/batches": "shuffler",
     "GET /v1/tasks/{name}/estimate": "owner analyst auditor",
     "POST /v1/tasks/{name}/rehearsal": "owner analyst",
-    "GET /v1/transparency": EVERYBODY,
+    "GET /v1/transparency": PUBLIC,
     "GET /metrics": "owner metrics",
-    "GET /healthz": EVERYBODY,
-    "GET /": EVERYBODY,
-    "GET /api": EVERYBODY,
-    "GET /page/{name:path}": EVERYBODY,
-    "GET /openapi.json": EVERYBODY,
+    "GET /healthz": PUBLIC,
+    "GET /": PUBLIC,
+    "GET /api": PUBLIC,
+    "GET /page/{name:path}": PUBLIC,
+    "GET /openapi.json": PUBLIC,
     "GET /session": " ".join(ROLES),
-    "POST /session": EVERYBODY,
-    "DELETE /session": EVERYBODY,
+    "POST /session": PUBLIC,
+    "DELETE /session": PUBLIC,
 }
 _GRANTS = {"owner": ROLES, "steward": ("analyst", "auditor", "metrics")}
-"""Which roles a role may give, and take away."""
+"""The roles that a role may grant and revoke."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Somebody who was let in: by a key, or by name through the owner's proxy."""
+    """An authenticated caller: the holder of a key, or a user of the trusted proxy."""
 
     id: str
-    """`key NUMBER` or `user NAME`; what the ledger names as who did something."""
+    """`key NUMBER` or `user NAME`; the ledger records it as the actor."""
     name: str
     role: str
 
     @property
-    def asks_as(self) -> str | None:
-        """The analyst whose account pays; the owner charges the dataset only."""
+    def charged_analyst(self) -> str | None:
+        """The analyst whose account is charged; None for the owner, whose queries charge the dataset's account only."""
         return None if self.role == "owner" else self.name
 
     @property
-    def sees(self) -> str | None:
-        """The analyst whose account and queries are shown; None for all of them."""
+    def visible_analyst(self) -> str | None:
+        """The analyst whose account and queries the holder may see; None for all."""
         return self.name if self.role == "analyst" else None
 
 
 def _pattern(route: str) -> re.Pattern[str]:
-    """What a route matches; a part in braces is one step of a path, or with `:path` any number of them."""
+    """Return the pattern of a route. A name in braces matches one segment of a path, or with `:path` any number."""
     parts = (re.escape(part) for part in re.split(r"{\w+(?::path)?}", route))
     steps = (".*" if named.endswith(":path}") else "[^/]+" for named in re.findall(r"{[^}]*}", route))
     return re.compile("".join(part + next(steps, "") for part in parts))
@@ -123,40 +123,38 @@ _ROLES = {route: frozenset(roles.split()) for route, roles in ROUTES.items()}
 
 
 def route_for(method: str, path: str) -> str | None:
-    """The route of the table that a request is for, if there is one."""
+    """Return the route that matches a request, or None."""
     given = f"{method} {path}"
     if given in _EXACT:
         return given
     return next((route for route, pattern in _OTHERS.items() if pattern.fullmatch(given)), None)
 
 
-def has_routes(path: str) -> bool:
-    """Whether a path is in the table, with whichever method."""
+def is_known_path(path: str) -> bool:
+    """Whether a path matches a route with any method."""
     return any(route_for(method, path) for method in _METHODS)
 
 
 def is_public(route: str) -> bool:
-    """Whether a route, `METHOD /path`, asks nobody who they are."""
-    return ROUTES.get(route) == EVERYBODY
+    """Whether a route, `METHOD /path`, needs no authentication."""
+    return ROUTES.get(route) == PUBLIC
 
 
-def check_may(holder: Holder, route: str) -> None:
-    """Refuse a route that is not for this role."""
+def check_permission(holder: Holder, route: str) -> None:
+    """Refuse a route that the holder's role may not use."""
     if holder.role not in _ROLES.get(route, ()):
-        whose = " or ".join(ROUTES.get(route, "").split()) or "nobody"
-        raise Forbidden(f"This is not for the role {holder.role}.", next_step=f"It is for: {whose}.")
+        allowed = " or ".join(ROUTES.get(route, "").split()) or "no role"
+        raise Forbidden(f"The role {holder.role} may not do this.", next_step=f"It needs the role {allowed}.")
 
 
-def check_may_grant(holder: Holder, role: str, *, name: str) -> None:
-    """Refuse to give or take a role above one's own, and any role of one's own name."""
+def check_can_grant(holder: Holder, role: str, *, name: str) -> None:
+    """Refuse to grant or revoke a role above the holder's own, or any role under the holder's own name."""
     if role not in _GRANTS.get(holder.role, ()):
-        raise Forbidden(f"The role {holder.role} does not give or take the role {role}.", next_step="Ask the owner.")
+        raise Forbidden(f"The role {holder.role} may not grant or revoke the role {role}.", next_step="Ask the owner.")
     check_other(holder, name)
 
 
 def check_other(holder: Holder, name: str) -> None:
-    """Refuse to change what one has oneself."""
+    """Refuse a change of the holder's own rights."""
     if holder.role != "owner" and name == holder.name:
-        raise Forbidden(
-            "Nobody but the owner changes their own rights.", next_step="Ask the owner, or another steward."
-        )
+        raise Forbidden("Only the owner may change their own rights.", next_step="Ask the owner, or another steward.")

@@ -1,4 +1,4 @@
-"""What the routes share: the curator, the keys, the limits; and who is asking."""
+"""The state that all routes share: the curator, the keys and the limits. Also authentication of a request."""
 
 from __future__ import annotations
 
@@ -10,139 +10,144 @@ from fastapi import Request
 from discreet.api.local import Curator
 from discreet.errors import Forbidden, NoAccess, UnknownDataset
 from discreet.local.collector.report_store import ReportStore
-from discreet.server.auth.keys import PREFIX, KeyBook
+from discreet.server.auth.keys import PREFIX, KeyStore
 from discreet.server.auth.page_sessions import Sessions
 from discreet.server.auth.rate_limit import RateLimit
-from discreet.server.auth.roles import Holder, check_may
+from discreet.server.auth.roles import Holder, check_permission
 from discreet.server.http.proxies import user_named
-from discreet.server.http.server_limits import Limits, is_of_this_machine, place_of
-from discreet.server.http.streaming import Writing
+from discreet.server.http.server_limits import Limits, address_group, is_loopback_address
+from discreet.server.http.streaming import LongAnswerQuota
 from discreet.server.http.telemetry import Telemetry
-from discreet.server.http.thread_pools import Shares
+from discreet.server.http.thread_pools import ThreadPools
 from discreet.server.jobs.current_curator import Current
 from discreet.server.jobs.recent_releases import RecentReleases
 from discreet.server.jobs.running_queries import Queries
 from discreet.server.jobs.saved_store import SavedQueries
 
 _SIGN_INS = 5
-"""A second from one address, and twice as many at once."""
-_LOOKS = 50
-"""The same for looks at the health."""
-_SLOWED_AT_ONCE = 100
+"""Requests per second of one address; bursts may be twice as large."""
+_HEALTH_REQUESTS = 50
+"""The same for health requests."""
+_DELAYED_AT_ONCE = 100
 
 
-def new_lookers() -> RateLimit:
-    """A limit for looks at the health, by address."""
-    return RateLimit(rate=_LOOKS, at_once=32)
+def health_rate_limit() -> RateLimit:
+    """Return a rate limit for health requests, by address."""
+    return RateLimit(rate=_HEALTH_REQUESTS, at_once=32)
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One curator behind a door."""
+    """The shared state of one served curator."""
 
     current: Current
-    keys: KeyBook
+    keys: KeyStore
     sessions: Sessions
-    guard: RateLimit
-    """Of analysts, by name."""
-    strangers: RateLimit
-    """Of those without a key, by address."""
+    rate_limit: RateLimit
+    """Requests of analysts, by name."""
+    unauthenticated: RateLimit
+    """Requests without a valid key, by address."""
     callers: RateLimit
-    """Of those with a key, by its number: all that they come for, answered or refused."""
+    """All requests with a key, answered or refused, by the key's number."""
     queries: Queries
     collections: ReportStore
     saved: SavedQueries
     sign_ins: RateLimit = field(default_factory=lambda: RateLimit(rate=_SIGN_INS, at_once=4))
     """Attempts to sign in, by address."""
-    lookers: RateLimit = field(default_factory=new_lookers)
-    """Looks at the health, by address."""
-    slowed: RateLimit = field(default_factory=lambda: RateLimit(rate=1e9, at_once=_SLOWED_AT_ONCE))
-    """Refusals that take their time, by address."""
+    health_requests: RateLimit = field(default_factory=health_rate_limit)
+    """Health requests, by address."""
+    delayed_refusals: RateLimit = field(default_factory=lambda: RateLimit(rate=1e9, at_once=_DELAYED_AT_ONCE))
+    """Delayed refusals in progress, by caller."""
     limits: Limits = field(default_factory=Limits)
-    shares: Shares = field(default_factory=Shares)
-    writing: Writing = field(default_factory=Writing)
+    pools: ThreadPools = field(default_factory=ThreadPools)
+    long_answers: LongAnswerQuota = field(default_factory=LongAnswerQuota)
     telemetry: Telemetry = field(default_factory=Telemetry)
     recent: RecentReleases = field(default_factory=RecentReleases)
 
     @property
     def curator(self) -> Curator:
-        """The one that is served now, for its books and its catalog; queries have their own way to its data."""
+        """The current curator, for its ledger and catalog. Queries get it from `queries`, which keeps its data open."""
         return self.current.curator
 
     def close(self) -> None:
-        """Let go of the data and of all books."""
+        """Close the data and all databases."""
         self.saved.close()
         self.collections.close()
         self.current.close()
 
     def check_dataset(self, given: str | None) -> None:
-        """An unknown dataset and a forbidden one look the same."""
+        """Refuse another dataset; an unknown and a forbidden one get the same error."""
         if given not in (None, self.curator.dataset):
             raise UnknownDataset(
-                "There is no such dataset for you.", next_step="Leave `dataset` out, or see /v1/catalog."
+                "This dataset does not exist, or you may not use it.", next_step="Omit `dataset`, or see /v1/catalog."
             )
 
 
 def service_of(request: Request) -> Service:
-    """The service that a request came to."""
+    """Return the service of a request's application."""
     service: Service = request.app.state.service
     return service
 
 
 def route_of(request: Request) -> str:
-    """The route as the table of roles calls it: `METHOD /path`."""
+    """Return the route as it is written in `ROUTES`: `METHOD /path`."""
     return f"{request.method} {request.scope['route'].path}"
 
 
 def admit(request: Request, route: str) -> None:
-    """Whether a route that is not public is for who asks."""
+    """Authenticate a request, and check that the role may use the route."""
     holder = _holder(request, service_of(request))
-    request.state.holder = holder.id  # for the log, whether or not the route is for them
-    check_may(holder, route)
+    request.state.holder = holder.id  # for the access log, also if the route is refused
+    check_permission(holder, route)
     request.state.admitted = holder
 
 
 def holder_of(request: Request) -> Holder:
-    """Who was let in to a route that is not public."""
+    """Return the authenticated holder; only on routes that are not public."""
     holder: Holder = request.state.admitted
     return holder
 
 
-async def came_through_the_gate(request: Request) -> None:
-    """Fail where a route was reached that is not the one which the gate looked at, or past the gate."""
+async def check_route_was_admitted(request: Request) -> None:
+    """Refuse a request if the middleware checked another route than the one FastAPI chose, or none."""
     if request.state.route != route_of(request):
-        raise Forbidden("This route was not reached through the gate.", next_step="Tell the owner of the data.")
+        raise Forbidden(
+            "The permission for this route was not checked.",
+            next_step="Report this to the data owner: the server has a fault.",
+        )
 
 
 def _holder(request: Request, service: Service) -> Holder:
-    """By a key in the header, by the name that the owner's proxy says, or by the page's cookie."""
+    """Authenticate by a key in the header, by the trusted proxy's user header, or by the page's cookie."""
     user = user_named(request, service.limits.user_header)
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer" and (user is None or key.startswith(PREFIX)):
         return service.keys.holder(key)
-    # A form of another site can make a browser send its cookies, to the proxy as to us; this header it cannot.
+    # CSRF: a form of another site can make a browser send its cookies, but not this header.
     if request.method != "GET" and request.headers.get("x-discreet-page") != "1":
-        raise NoAccess("There is no key.", next_step="Send a key, or X-Discreet-Page: 1 if you have signed in.")
+        raise NoAccess("The request has no key.", next_step="Send a key, or X-Discreet-Page: 1 if you have signed in.")
     return service.sessions.holder(session_in(request)) if user is None else service.keys.user(user)
 
 
 def cookie_of(request: Request) -> str:
-    """What the page's cookie is called: one of a whole site, from an earlier start or another port, does not hide one of a dataset."""
+    """Return the name of the page's cookie. A dataset among several has another name, so that a cookie of the whole site (from another port or an
+    earlier start) does not shadow it.
+    """
     return "discreet_dataset_session" if request.scope["root_path"] else "discreet_session"
 
 
 def session_in(request: Request) -> str:
-    """The token in the page's cookie; empty where there is none."""
+    """Return the token in the page's cookie; empty without one."""
     return request.cookies.get(cookie_of(request), "")
 
 
 def address_of(request: Request) -> str:
-    """Where a request comes from: the client's address, or what a named proxy says that it is."""
-    return place_of(request.client.host) if request.client else ""
+    """Return the address that limits count: the client's, or the one that a trusted proxy forwards."""
+    return address_group(request.client.host) if request.client else ""
 
 
-def admit_looker(lookers: RateLimit, request: Request) -> AbstractContextManager[None]:
-    """Let somebody look at the health, within a limit beside all others; this machine, which watches itself, has none."""
-    if request.client is None or is_of_this_machine(request.client.host):
+def admit_health_request(health_requests: RateLimit, request: Request) -> AbstractContextManager[None]:
+    """Apply the limit for health requests; the local machine has none."""
+    if request.client is None or is_loopback_address(request.client.host):
         return nullcontext()
-    return lookers.admit(address_of(request))
+    return health_requests.admit(address_of(request))

@@ -1,4 +1,4 @@
-"""Errors as HTTP: a status, and always the same three words about what is wrong and what to do next."""
+"""Errors as HTTP responses: a status, and JSON with `code`, `message` and `next_step`."""
 
 from __future__ import annotations
 
@@ -70,59 +70,63 @@ STATUS: list[tuple[type[DiscreetError], int]] = [
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"description": text, "content": {"application/json": {"schema": {"type": "object"}}}}
     for status, text in {
-        400: "no SQL that can be read",
-        401: "no key, or one that opens nothing",
-        403: "beyond the budget, frozen or not yours",
-        404: "no such dataset for you, or no such task",
-        408: "too slow",
-        409: "used before, or too early",
-        410: "no longer collected",
-        413: "too long",
-        422: "refused, with a next step",
-        429: "too often",
-        500: "a failure",
-        503: "the books or the engine do not answer",
+        400: "the SQL cannot be parsed",
+        401: "no key, or an invalid one",
+        403: "over the budget, account frozen, or not permitted",
+        404: "unknown dataset, task, release or session",
+        408: "the request was sent too slowly",
+        409: "conflicts with an earlier request, or too early",
+        410: "the task is closed",
+        413: "the request is too long",
+        422: "refused; `next_step` says what to do",
+        429: "too many requests",
+        500: "unexpected failure",
+        503: "the ledger or the engine is not available",
     }.items()
 }
 
 
 _UNREAD = {
-    400: ("bad-input", "The request broke off, or cannot be read.", "Send it again, as /openapi.json says."),
-    408: ("too-slow", "The request came too slowly.", "Send it again, in one go."),
-    413: ("too-large", "The request is too long.", "Send less."),
+    400: ("bad-input", "The request is incomplete or malformed.", "Send it as /openapi.json describes."),
+    408: ("too-slow", "The request was sent too slowly.", "Send it again without pauses."),
+    413: ("too-large", "The request is too long.", "Send a shorter one."),
 }
-"""What is wrong with a request before it is understood."""
+"""Errors of requests that could not be read, by status."""
 
 
 REFUSALS = (DiscreetError, RequestValidationError, HTTPException)
-"""Errors that are raised on purpose."""
+"""Errors that the server raises deliberately. Their texts never quote data."""
 
 
 def add_refusals(app: FastAPI) -> None:
-    """Every error that is raised on purpose becomes an answer that says nothing about data."""
+    """Register handlers that turn each deliberate error into a response."""
 
-    async def refused(request: Request, error: Exception) -> JSONResponse:  # no coroutine would need a thread
-        return refusal(request, error)
+    async def refused(
+        request: Request, error: Exception
+    ) -> JSONResponse:  # async, as FastAPI runs plain functions in a thread
+        return refusal_response(request, error)
 
     for kind in REFUSALS:
         app.add_exception_handler(kind, refused)
 
 
-def refusal(request: Request, error: Exception) -> JSONResponse:
-    """The answer to a request for which such an error was raised; its code is noted."""
-    status, facts = _of(error)
-    request.state.code = facts["code"]
-    return JSONResponse({"error": facts}, status)
+def refusal_response(request: Request, error: Exception) -> JSONResponse:
+    """Return the response for an error, and set its code for the access log."""
+    status, details = _status_and_json(error)
+    request.state.code = details["code"]
+    return JSONResponse({"error": details}, status)
 
 
-def failed() -> JSONResponse:
-    """Whatever else happens."""
-    problem = "The server failed. If this was a question, its price may have been paid."
-    return JSONResponse({"error": _facts("failure", problem, "Ask again with the same Idempotency-Key.")}, 500)
+def failure_response() -> JSONResponse:
+    """Return the response for an unexpected error."""
+    problem = "The server failed. If this was a query, it may have been charged."
+    return JSONResponse(
+        {"error": _facts("failure", problem, "Send it again with the same Idempotency-Key: it is charged once.")}, 500
+    )
 
 
-def refusal_facts(error: DiscreetError) -> dict[str, Any]:
-    """An error as JSON: of a query also where in its text, and the names that a misspelt one may have meant."""
+def error_json(error: DiscreetError) -> dict[str, Any]:
+    """Return an error as JSON. An error of a query also has its position in the text, and suggestions for a misspelt name."""
     facts = _facts(error.code, error.problem, error.next_step)
     if isinstance(error, QueryRefused):
         facts |= {"place": error.place._asdict()} if error.place is not None else {}
@@ -131,17 +135,17 @@ def refusal_facts(error: DiscreetError) -> dict[str, Any]:
 
 
 def _facts(code: str, message: str, next_step: str) -> dict[str, Any]:
-    """The same of an error that is none of ours."""
+    """Return the JSON of an error that is not a `DiscreetError`."""
     return {"code": code, "message": message, "next_step": next_step}
 
 
-def _of(error: Exception) -> tuple[int, dict[str, Any]]:
+def _status_and_json(error: Exception) -> tuple[int, dict[str, Any]]:
     if isinstance(error, DiscreetError):
-        return next(status for kind, status in STATUS if isinstance(error, kind)), refusal_facts(error)
+        return next(status for kind, status in STATUS if isinstance(error, kind)), error_json(error)
     if isinstance(error, RequestValidationError):
         return 422, _facts(
-            "bad-input", "The request does not have the form that this route takes.", "See /openapi.json."
+            "bad-input", "The body or the parameters do not match the schema of this route.", "See /openapi.json."
         )
     status = error.status_code if isinstance(error, HTTPException) else 404
-    nowhere = ("no-route", "There is no such route, or not with this method.", "See /openapi.json.")
-    return status, _facts(*_UNREAD.get(status, nowhere))
+    unknown = ("no-route", "This route does not exist, or does not support this method.", "See /openapi.json.")
+    return status, _facts(*_UNREAD.get(status, unknown))

@@ -1,4 +1,4 @@
-"""The HTTP API: every answer, price and refusal of the curator, for those who hold a key."""
+"""The HTTP application of one curator."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from discreet.api.local import Curator
 from discreet.core.json_codec import to_json
 from discreet.local.collector.report_store import ReportStore
 from discreet.pipeline.time_padding import SHORTEST_BUCKET
-from discreet.server.auth.auth_middleware import Gate
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.auth_middleware import AuthMiddleware
+from discreet.server.auth.keys import KeyStore
 from discreet.server.auth.page_sessions import Sessions
 from discreet.server.auth.rate_limit import RateLimit
-from discreet.server.auth.service import Service, came_through_the_gate, service_of
-from discreet.server.http.access_log import Door
-from discreet.server.http.cached_response import Shown
+from discreet.server.auth.service import Service, check_route_was_admitted, service_of
+from discreet.server.http.access_log import AccessLog
+from discreet.server.http.cached_response import CachedResponse
 from discreet.server.http.error_responses import add_refusals
 from discreet.server.http.proxies import NamedProxies
 from discreet.server.http.route_class import SharedRoute
@@ -54,7 +54,7 @@ from discreet.store import open_store
 
 def create_app(
     curator: Curator,
-    keys: KeyBook,
+    keys: KeyStore,
     *,
     rate: float = 50,
     at_once: int = 8,
@@ -63,11 +63,12 @@ def create_app(
     config: Path | None = None,
     limits: Limits | None = None,
 ) -> FastAPI:
-    """The application for one curator: so many requests a second, at once and seconds of a minute for each analyst.
+    """Create the application for one curator.
 
-    Answers leave at the end of classes of `class_ms` milliseconds and doublings of that; 0 gives away how long data was read.
+    Each analyst may send `rate` requests per second, have `at_once` in progress, and use `seconds_a_minute` of query time.
+    Response times are padded to `class_ms * 2**k` milliseconds. With 0 they are not padded, and reveal how long the data was read.
     """
-    known = limits or Limits()
+    limits = limits or Limits()
     current = Current(curator, config)
     app = FastAPI(
         title="Discreet",
@@ -76,7 +77,7 @@ def create_app(
         redoc_url=None,
         openapi_url=None,
         lifespan=_served,
-        dependencies=[Depends(came_through_the_gate)],
+        dependencies=[Depends(check_route_was_admitted)],
     )
     app.router.route_class = SharedRoute
     rate_limit = RateLimit(rate=rate, at_once=at_once)
@@ -88,18 +89,18 @@ def create_app(
         keys,
         Sessions(keys),
         rate_limit,
-        RateLimit(rate=known.public_rate, at_once=known.public_at_once),
-        RateLimit(rate=2 * rate, at_once=known.connections),
+        RateLimit(rate=limits.public_rate, at_once=limits.public_at_once),
+        RateLimit(rate=2 * rate, at_once=limits.connections),
         Queries(current, rate_limit=rate_limit, time_budget=time_budget),
         ReportStore.from_catalog(curator.declared),
         SavedQueries(open_store(curator.declared.ledger)),
-        limits=known,
+        limits=limits,
     )
     app.state.service = service
-    app.add_middleware(Gate, service=service, direct=analysts.DIRECT)
-    app.add_middleware(Door, telemetry=service.telemetry)
-    if known.proxies:
-        app.add_middleware(NamedProxies, limits=known)
+    app.add_middleware(AuthMiddleware, service=service, direct=analysts.DIRECT)
+    app.add_middleware(AccessLog, telemetry=service.telemetry)
+    if limits.proxies:
+        app.add_middleware(NamedProxies, limits=limits)
     add_refusals(app)
     app.include_router(analysts.routes)
     app.include_router(watches.routes)
@@ -112,9 +113,9 @@ def create_app(
     app.include_router(audit_log.routes)
     app.include_router(collections.routes)
     app.include_router(attack_lab.routes)
-    app.state.card = Shown(
+    app.state.card = CachedResponse(
         lambda: bytes(JSONResponse(to_json(service.curator.card())).body),
-        mark=lambda: (service.curator, service.curator.ledger.known_head),
+        version=lambda: (service.curator, service.curator.ledger.known_head),
     )
     app.get("/v1/transparency")(card)
     app.get("/metrics", response_class=PlainTextResponse)(metrics)
@@ -126,7 +127,7 @@ def create_app(
 
 @asynccontextmanager
 async def _served(app: FastAPI) -> AsyncIterator[None]:
-    """While the server runs, what is newer than what it serves is noticed; at its end the books are closed, whichever signal ends it."""
+    """Watch for new data versions and catalogs while the server runs; close all databases at its end, whichever signal ends it."""
     service: Service = app.state.service
     following = asyncio.create_task(service.current.watch())
     try:
@@ -139,32 +140,34 @@ async def _served(app: FastAPI) -> AsyncIterator[None]:
 
 def _add_health(app: FastAPI, current: Current, health: Health) -> None:
     async def report() -> dict[str, Any]:
-        """Whether the books can be written, as of a second ago; and which data version is served."""
+        """Report whether the ledger could be written a second ago, and the data version."""
         await health.check()
         return {"status": "ok", "data_version": current.curator.version}
 
     app.state.health = health
-    app.router.add_api_route("/healthz", report, route_class_override=APIRoute)  # no share: it waits for nobody
+    app.router.add_api_route(
+        "/healthz", report, route_class_override=APIRoute
+    )  # not in a thread pool: it never waits for other requests
 
 
 def _add_gauges(service: Service) -> None:
-    service.telemetry.gauge("discreet_questions", "Questions under way.", lambda: len(service.queries))
-    for name in ("keys", "public", "books", "answers"):
-        share: CapacityLimiter = getattr(service.shares, name)
-        meaning = f"Requests that wait for a thread of the share {name}."
-        service.telemetry.gauge(f"discreet_waiting_{name}", meaning, partial(_waiting, share))
+    service.telemetry.gauge("discreet_queries", "Queries in progress.", lambda: len(service.queries))
+    for name in ("keys", "public", "ledger", "answers"):
+        pool: CapacityLimiter = getattr(service.pools, name)
+        meaning = f"Requests that wait for a thread of the pool {name}."
+        service.telemetry.gauge(f"discreet_waiting_{name}", meaning, partial(_waiting, pool))
 
 
-def _waiting(share: CapacityLimiter) -> int:
-    return share.statistics().tasks_waiting
+def _waiting(pool: CapacityLimiter) -> int:
+    return pool.statistics().tasks_waiting
 
 
 async def card(request: Request) -> Response:
-    """For everybody: what is protected, how strongly, what was released, what is left, the ledger's head."""
-    shown: Shown = request.app.state.card
-    return Response(await shown.content(), media_type="application/json")
+    """Return the public transparency card: what is protected and how strongly, releases, remaining budget, and the ledger's head."""
+    cached: CachedResponse = request.app.state.card
+    return Response(await cached.content(), media_type="application/json")
 
 
 def metrics(request: Request) -> str:
-    """Counts of requests and refusals, and what is open and under way."""
+    """Return counters of requests and refusals, and gauges of open connections and running queries, for Prometheus."""
     return service_of(request).telemetry.text()

@@ -1,4 +1,4 @@
-"""From a request to its response: something that is paid for, under an Idempotency-Key, at once or told as it happens."""
+"""Execute a charged request under its Idempotency-Key, and send the result at once or after progress lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.pipeline.call import Call
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.connections import connection_of
 from discreet.server.http.serializers import Form, Prepared
-from discreet.server.jobs.progress_stream import told_as_it_happens
+from discreet.server.jobs.progress_stream import stream_progress
 from discreet.server.jobs.running_queries import Answered, Job
 
 _LONGEST_NAME = 200
@@ -25,36 +25,36 @@ NAME = {
     "required": False,
     "schema": {"type": "string", "maxLength": _LONGEST_NAME},
 }
-"""The header, as the API's document has it."""
+"""The header, as OpenAPI describes it."""
 
 
-async def answered(request: Request, job: Job[Answered], form: Form[Answered]) -> Response:
-    """The answer in the form that the request accepts; with `application/x-ndjson`, after a line for each step."""
+async def respond(request: Request, job: Job[Answered], form: Form[Answered]) -> Response:
+    """Execute a job and return its result in the form that the request accepts; with `application/x-ndjson`, after a line for each step."""
     service, holder, name = service_of(request), holder_of(request), _name_of(request)
-    service.writing.check_room(holder.name)
+    service.long_answers.check(holder.name)
 
-    def asked(hear: Callable[[str], None]) -> Awaitable[Prepared]:
+    def ask(hear: Callable[[str], None]) -> Awaitable[Prepared]:
         call = Call(request_id=name, on_step=hear, limit=form.limit)
         prepare = partial(form.prepare, service=service, analyst=holder.name)
         return service.queries.ask(job, holder=holder, call=call, then=prepare)
 
     if "application/x-ndjson" in request.headers.get("accept", ""):
-        lines = told_as_it_happens(
-            asked,
-            hang_up=lambda: service.queries.cancel(holder, name),
+        lines = stream_progress(
+            ask,
+            on_disconnect=lambda: service.queries.cancel(holder, name),
             written=lambda prepared: prepared.pieces(service),
             on_refusal=partial(setattr, request.state, "code"),
         )
         return StreamingResponse(lines, media_type="application/x-ndjson")
-    prepared = await asked(lambda _: None)
-    if (connection := connection_of(request)) is not None and connection.is_gone:
+    prepared = await ask(lambda _: None)
+    if (connection := connection_of(request)) is not None and connection.is_disconnected:
         prepared.file.close()
         raise HTTPException(400)
     return prepared.response(service)
 
 
 def _name_of(request: Request) -> str:
-    """What the request calls its query, so that it can be asked again or cancelled; else a name that nobody knows."""
+    """Return the Idempotency-Key, with which a query can be repeated or cancelled; a random one if the header is missing."""
     name = request.headers.get("idempotency-key") or os.urandom(16).hex()
     if len(name) > _LONGEST_NAME:
         raise RequestValidationError([])

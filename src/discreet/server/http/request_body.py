@@ -1,4 +1,4 @@
-"""Bodies, counted and timed as they are read, and strict JSON: whatever is sent, no more of it is held than is allowed."""
+"""Request bodies with limits on size and time, and strict JSON."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from discreet.server.http.server_limits import Limits
 
 Model = TypeVar("Model", bound=BaseModel)
 _LARGEST = 2**64
-"""No number that anybody means is further from zero."""
+"""Largest absolute value of an integer."""
 _LONGEST_DIGITS = 20
 
 
 class LimitedRequest(Request):
-    """A request that is read within limits."""
+    """A request whose body is limited in size and time."""
 
     async def body(self) -> bytes:
-        """The whole body, where it is as long as a query may be."""
+        """Return the whole body; it is limited to the size of a query."""
         return await self.body_within(self._limits.body)
 
     async def body_within(self, most: int) -> bytes:
-        """The whole body, at most so many bytes of it, in time; or 413, or 408."""
+        """Return the whole body, or refuse with 413 above `most` bytes and with 408 after a timeout."""
         if not hasattr(self, "_body"):
             declared = self.headers.get("content-length", "0")
             if not declared.isdigit() or int(declared) > most:
@@ -40,13 +40,13 @@ class LimitedRequest(Request):
         return self._body
 
     async def json(self) -> Any:
-        """The body as JSON, without numbers that are none or are out of all bounds."""
+        """Return the body as JSON, without infinite, undefined or huge numbers."""
         if not hasattr(self, "_json"):
             self._json = read_json(await self.body())
         return self._json
 
     async def read(self, model: type[Model]) -> Model:
-        """The body as a model of `bodies.py`, or 422."""
+        """Return the body as a pydantic model, or refuse with 422."""
         await self.body()
         if not _is_json(self.headers.get("content-type", "")):
             raise RequestValidationError([])
@@ -61,7 +61,7 @@ class LimitedRequest(Request):
         return limits
 
     async def _read(self, most: int) -> bytes:
-        """A body that is here already needs no clock."""
+        """Read the body. A body that was received completely needs no timeout."""
         connection, now, patience = connection_of(self), asyncio.get_running_loop().time, self._limits.patience
         end = now() + 3 * patience
         try:
@@ -90,11 +90,11 @@ def _is_json(kind: str) -> bool:
 
 
 def read_json(text: bytes) -> Any:
-    """Strict JSON in UTF-8, or a JSONDecodeError. (Left to itself `json.loads` takes bytes that are no UTF-8, such as half of a pair.)"""
+    """Parse strict JSON in UTF-8, or raise JSONDecodeError. Plain `json.loads` accepts bytes that are not UTF-8, such as lone surrogates."""
     try:
         value = json.loads(text.decode(), parse_int=_whole, parse_float=_real, parse_constant=_refuse)
         if b"\\" in text:
-            json.dumps(value, ensure_ascii=False).encode()  # half of an escaped pair is no text
+            json.dumps(value, ensure_ascii=False).encode()  # refuses an escaped lone surrogate
     except (RecursionError, UnicodeError):
         _refuse("")
     return value
@@ -114,4 +114,4 @@ def _real(digits: str) -> float:
 
 
 def _refuse(_: str) -> NoReturn:
-    raise json.JSONDecodeError("no number or text that is understood here", "", 0)
+    raise json.JSONDecodeError("number or text out of range", "", 0)

@@ -1,4 +1,4 @@
-"""An answer as bytes: the same for the same answer, made in the thread that made the answer, and no larger than is allowed."""
+"""Write answers as bytes, within limits on their size. The same answer always has the same bytes."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ from discreet.results.answer import Answer
 from discreet.results.answer_json import answer_text
 from discreet.server.auth.roles import Holder
 from discreet.server.auth.service import Service, address_of, service_of
-from discreet.server.http.streaming import PIECE, WaitingAnswer, no_room
-from discreet.server.http.thread_pools import piece_by_piece
+from discreet.server.http.streaming import PIECE, SpooledAnswer, too_many_long_answers
+from discreet.server.http.thread_pools import iterate_in_thread
 from discreet.server.jobs.running_queries import Answered
 
 JSON = "application/json"
 PARQUET = "application/vnd.apache.parquet"
 CSV = "text/csv"
 RECORDS = "application/vnd.discreet.records+json"
-"""A list of objects, one a row, without a word about price or method."""
+"""A list of objects, one for each row, without cost or method."""
 _ROWS = 2**15
-"""Rows of a file that are written together."""
+"""Rows that are written to a file at once."""
 _SLOWEST, _GRACE = 2**17, 60.0
-"""Bytes a second that a client reads of a long answer, on the whole, and seconds that it has besides."""
+"""Minimum average bytes per second at which a client must read a long answer, and seconds of grace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form(Generic[Answered]):
-    """How an answer is written."""
+    """Media type of an answer, and the function that writes it."""
 
     kind: str
-    write: Callable[[Answered, WaitingAnswer], None]
+    write: Callable[[Answered, SpooledAnswer], None]
     limit: AnswerLimit | None = None
 
     def prepare(self, answer: Answered, *, service: Service, analyst: str) -> Prepared:
-        """Write an answer, in the thread that made it: what waits to be read is bytes, in a file that has no name where they are many."""
-        file = WaitingAnswer(service.writing, analyst)
-        with _closed_if_refused(file):
+        """Write an answer. Call it in the thread that computed the answer; long answers go to an unnamed temporary file."""
+        file = SpooledAnswer(service.long_answers, analyst)
+        with _close_on_error(file):
             self.write(answer, file)
         file.rewind()
         return Prepared(self.kind, answer.replayed, file)
@@ -58,14 +58,14 @@ class Form(Generic[Answered]):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """An answer that may leave, as bytes."""
+    """An answer as bytes, ready to be sent."""
 
     kind: str
     replayed: bool
-    file: WaitingAnswer
+    file: SpooledAnswer
 
     def response(self, service: Service) -> Response:
-        """What fits into one piece says how long it is; all else counts as the analyst's until it has left."""
+        """Return the response. A short one has a Content-Length; a long one counts against the analyst's quota until it is sent."""
         headers = {"Discreet-Replayed": "true"} if self.replayed else {}
         with ExitStack() as stack:
             stack.callback(self.file.close)
@@ -74,120 +74,122 @@ class Prepared:
             return _Counted(self._read(service), counted=stack.pop_all(), media_type=self.kind, headers=headers)
 
     async def pieces(self, service: Service) -> AsyncIterator[bytes]:
-        """The same, piece by piece."""
+        """Return the bytes, piece by piece."""
         with self.file:
             async for piece in self._read(service):
                 yield piece
 
     async def _read(self, service: Service) -> AsyncIterator[bytes]:
-        """Each piece when the one before has left. Who reads too slowly is hung up on: what waits for them is somebody's disk."""
+        """Read each piece after the one before was sent. A client that reads too slowly is disconnected, as its answer occupies disk."""
         clock = asyncio.get_running_loop().time
         until = clock() + _GRACE + self.file.size / _SLOWEST
-        async for piece in piece_by_piece(service.shares.answers, iter(partial(self.file.read, PIECE), b"")):
+        async for piece in iterate_in_thread(service.pools.answers, iter(partial(self.file.read, PIECE), b"")):
             yield piece
             if clock() > until:
                 raise TimeoutError
 
 
 def form_of(accept: str, service: Service, *, level: float) -> Form[Answer]:
-    """A file for programs, where a request accepts one of `TABLES`; else JSON with intervals at one level, which has at most so many cells.
+    """Return the format that a request accepts: one of `TABLES`, or JSON with intervals at `level`.
 
-    The same bytes for the same answer, whoever asks and however often.
+    JSON has a limited number of cells. The bytes depend on the answer only.
     """
-    kind, size = next((kind for kind in TABLES if kind in accept), None), service.writing.each
+    kind, size = next((kind for kind in TABLES if kind in accept), None), service.long_answers.each
     if kind is None:
         cells = service.limits.cells
         return Form(JSON, partial(_json, level=level, most=cells), AnswerLimit(size, cells, names=3))
     return Form(kind, partial(_table, write=TABLES[kind]), AnswerLimit(size, names=int(kind == RECORDS)))
 
 
-def document(request: Request, facts: Mapping[str, Any]) -> Response:
-    """Facts as JSON, written in the thread that gathered them."""
-    return sent(request, JSON, (text.encode() for text in _document_text(facts)))
+def json_response(request: Request, body: Mapping[str, Any]) -> Response:
+    """Return a JSON response. Call it in the thread that gathered the body."""
+    return bytes_response(request, JSON, (text.encode() for text in _json_pieces(body)))
 
 
-def sent(request: Request, kind: str, pieces: Iterable[bytes]) -> Response:
-    """Bytes of a kind: what is long waits in a file, and is counted until it has left.
+def bytes_response(request: Request, kind: str, pieces: Iterable[bytes]) -> Response:
+    """Return a response of a media type. A long one waits in a file, and counts against a quota until it is sent.
 
-    They count as those of who was let in, or of the address where nobody is asked who they are.
+    The quota is the authenticated holder's, or the address's on a public route.
     """
     service, holder = service_of(request), getattr(request.state, "admitted", None)
-    file = WaitingAnswer(service.writing, holder.name if holder else f"address {address_of(request)}")
-    with _closed_if_refused(file):
+    file = SpooledAnswer(service.long_answers, holder.name if holder else f"address {address_of(request)}")
+    with _close_on_error(file):
         for piece in pieces:
             file.write(piece)
     file.rewind()
     return Prepared(kind, replayed=False, file=file).response(service)
 
 
-def _document_text(facts: Mapping[str, Any]) -> Iterator[str]:
-    """JSON piece by piece: a list, the only thing that grows, item by item."""
+def _json_pieces(body: Mapping[str, Any]) -> Iterator[str]:
+    """Render JSON piece by piece. Lists, the only values without a size limit, are rendered item by item."""
     before = "{"
-    for name, value in facts.items():
+    for name, value in body.items():
         yield f"{before}{json.dumps(name)}:"
         if isinstance(value, list):
             yield "["
-            yield from (f"{',' if at else ''}{written_as(item)}" for at, item in enumerate(value))
+            yield from (f"{',' if at else ''}{render_json(item)}" for at, item in enumerate(value))
             yield "]"
         else:
-            yield written_as(value)
+            yield render_json(value)
         before = ","
-    yield "}" if facts else "{}"
+    yield "}" if body else "{}"
 
 
-def written_as(value: Any) -> str:
-    """JSON without a space too many, and without what is no number."""
+def render_json(value: Any) -> str:
+    """Return compact JSON. Infinite and undefined numbers raise ValueError."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 @contextmanager
-def _closed_if_refused(file: WaitingAnswer) -> Iterator[None]:
+def _close_on_error(file: SpooledAnswer) -> Iterator[None]:
     try:
         yield
     except OSError:
         file.close()
-        raise no_room() from None
+        raise too_many_long_answers() from None
     except BaseException:
         file.close()
         raise
 
 
-async def recalled(
-    wanted: AskRequest, service: Service, *, holder: Holder, paid_by: str | None, form: Form[Answer]
+async def recall_response(
+    query: AskRequest, service: Service, *, holder: Holder, charged_analyst: str | None, form: Form[Answer]
 ) -> Response:
-    """What is stored for a query that `paid_by` has paid for, in a form that the holder accepts."""
-    service.writing.check_room(holder.name)
+    """Return the stored answer to a query that `charged_analyst` was charged for."""
+    service.long_answers.check(holder.name)
     prepare = partial(form.prepare, service=service, analyst=holder.name)
-    prepared = await service.queries.recall(wanted, holder=holder, paid_by=paid_by, limit=form.limit, then=prepare)
+    prepared = await service.queries.recall(
+        query, holder=holder, charged_analyst=charged_analyst, limit=form.limit, then=prepare
+    )
     return prepared.response(service)
 
 
-def _json(answer: Answer, file: WaitingAnswer, *, level: float, most: int) -> None:
-    """A refusal where it is too large; its price is paid, and Parquet has room for it."""
+def _json(answer: Answer, file: SpooledAnswer, *, level: float, most: int) -> None:
+    """Write JSON, or refuse an answer with too many cells. It was charged and stored; Parquet has no such limit."""
     if len(answer) * len(answer.columns) > most:
         raise too_many_cells(most, charged=True)
     for text in answer_text(answer, level):
         file.write(text.encode())
 
 
-def _table(answer: Answer, file: WaitingAnswer, *, write: Callable[[Iterator[pa.Table], WaitingAnswer], None]) -> None:
+def _table(answer: Answer, file: SpooledAnswer, *, write: Callable[[Iterator[pa.Table], SpooledAnswer], None]) -> None:
     write((part.to_arrow() for part in answer.parts(_ROWS, level=CONFIDENCE)), file)
 
 
 class _Counted(StreamingResponse):
-    """An answer that is counted until its last piece has left, or nobody reads it any more."""
+    """A response whose file is closed when the last piece was sent or the client disconnects."""
 
     def __init__(self, pieces: AsyncIterator[bytes], *, counted: ExitStack, **details: Any) -> None:
         super().__init__(pieces, **details)
         self._counted = counted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the response."""
         with self._counted:
             await super().__call__(scope, receive, send)
 
 
-def _parquet(tables: Iterator[pa.Table], sink: WaitingAnswer) -> None:
+def _parquet(tables: Iterator[pa.Table], sink: SpooledAnswer) -> None:
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     first = next(tables)
@@ -196,7 +198,7 @@ def _parquet(tables: Iterator[pa.Table], sink: WaitingAnswer) -> None:
             writer.write_table(table)
 
 
-def _csv(tables: Iterator[pa.Table], sink: WaitingAnswer) -> None:
+def _csv(tables: Iterator[pa.Table], sink: SpooledAnswer) -> None:
     from pyarrow import csv  # noqa: PLC0415
 
     first = next(tables)
@@ -205,8 +207,8 @@ def _csv(tables: Iterator[pa.Table], sink: WaitingAnswer) -> None:
             writer.write_table(table)
 
 
-def _records(tables: Iterator[pa.Table], sink: WaitingAnswer) -> None:
-    """One object a row, on a line of its own; dates as text, and an end that nothing bounds as null."""
+def _records(tables: Iterator[pa.Table], sink: SpooledAnswer) -> None:
+    """Write one object per row and line; dates as text, an unbounded end of an interval as null."""
     before = "["
     for row in chain.from_iterable(table.to_pylist() for table in tables):
         sink.write((before + json.dumps(to_json(row), ensure_ascii=False, default=str)).encode())
@@ -215,4 +217,4 @@ def _records(tables: Iterator[pa.Table], sink: WaitingAnswer) -> None:
 
 
 TABLES = {PARQUET: _parquet, CSV: _csv, RECORDS: _records}
-"""What writes each kind of file."""
+"""The function that writes each file format."""

@@ -1,4 +1,4 @@
-"""Long answers on their way: they wait in files without a name, which are counted while they are written and until they have left."""
+"""Long answers: they wait in unnamed temporary files, which count against quotas until the answer is sent."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from discreet.errors import TooLarge, TooMany
 
 PIECE = 2**16
-"""Bytes that leave together; an answer that is longer waits in a file."""
+"""Bytes that are sent at once. A longer answer waits in a file."""
 
 
-class Writing:
-    """At most `each` bytes of one analyst at the same time, and `together` of all; of these `reserve` bytes of each analyst are never refused because of others.
+class LongAnswerQuota:
+    """Quota for the bytes of long answers: `each` for one analyst, `together` for all.
 
-    Short answers, which wait in memory, are not counted.
+    The first `reserve` bytes of an analyst are never refused because of others. Short answers, which stay in memory, are not counted.
     """
 
     def __init__(self, each: int = 2**28, together: int = 2**30, reserve: int = 2**22) -> None:
@@ -26,61 +26,61 @@ class Writing:
         self._sizes: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def check_room(self, analyst: str) -> None:
-        """Refuse who has not read what they asked for before."""
+    def check(self, analyst: str) -> None:
+        """Refuse an analyst whose unread answers fill the quota."""
         if self._sizes[analyst] >= self.each:
-            raise no_room()
+            raise too_many_long_answers()
 
     def take(self, analyst: str, size: int) -> None:
-        """So many bytes more; or a refusal."""
+        """Reserve bytes, or refuse."""
         with self._lock:
             mine = self._sizes[analyst] + size
             if mine > self.each:
-                raise no_room()
+                raise too_many_long_answers()
             if mine > self._reserve and self._sizes.total() + size > self._together:
                 raise TooMany(
-                    "Too many long answers of others are on their way.",
-                    next_step="Ask again in a minute: what was paid for costs nothing more. Or ask for less: LIMIT, fewer columns, Parquet.",
+                    "The server has too many long answers waiting to be read.",
+                    next_step="Send the query again in a minute; it is not charged twice. Or request less: LIMIT, fewer columns, Parquet.",
                 )
             self._sizes[analyst] = mine
 
-    def give_back(self, analyst: str, size: int) -> None:
-        """They have left."""
+    def release(self, analyst: str, size: int) -> None:
+        """Release bytes that were sent or discarded."""
         with self._lock:
             self._sizes[analyst] -= size
-            self._sizes += Counter()  # forgets who has none
+            self._sizes += Counter()  # removes analysts with zero bytes
 
 
-class WaitingAnswer(BufferedIOBase):
-    """The bytes of one answer: written once, read once, and given back when it is closed."""
+class SpooledAnswer(BufferedIOBase):
+    """The bytes of one answer: written once, read once, and released from the quota on close."""
 
-    def __init__(self, writing: Writing, analyst: str) -> None:
-        self._writing, self._analyst = writing, analyst
-        self._file = tempfile.SpooledTemporaryFile(PIECE)  # noqa: SIM115  closed with this one
+    def __init__(self, quota: LongAnswerQuota, analyst: str) -> None:
+        self._quota, self._analyst = quota, analyst
+        self._file = tempfile.SpooledTemporaryFile(PIECE)  # noqa: SIM115  closed by `close`
         self.size = self._counted = 0
 
     def writable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def write(self, data: Any) -> int:
-        """Add bytes, if there is room for them: what is refused was not written."""
+        """Append bytes, or refuse and write nothing."""
         size = memoryview(data).nbytes
-        if self.size + size > self._writing.each:
-            raise _too_long(self._writing.each)
+        if self.size + size > self._quota.each:
+            raise _too_long(self._quota.each)
         if self.size + size > PIECE:
-            self._writing.take(self._analyst, self.size + size - self._counted)
+            self._quota.take(self._analyst, self.size + size - self._counted)
             self._counted = self.size + size
         self._file.write(bytes(data))
         self.size += size
         return size
 
     def rewind(self) -> None:
-        """It is written, and will be read."""
+        """Go back to the start, to read what was written."""
         self._file.seek(0)
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """The next bytes."""
+        """Return the next bytes."""
         return self._file.read(-1 if size is None else size)
 
     @property
@@ -89,24 +89,24 @@ class WaitingAnswer(BufferedIOBase):
         return self.size <= PIECE
 
     def close(self) -> None:
-        """Nobody reads it any more; also where nobody says so."""
+        """Close the file and release its bytes. The destructor calls it too."""
         if not self.closed:
             self._file.close()
             if self._counted:
-                self._writing.give_back(self._analyst, self._counted)
+                self._quota.release(self._analyst, self._counted)
         super().close()
 
 
-def no_room() -> TooMany:
-    """The refusal of a long answer that has no room to wait in."""
+def too_many_long_answers() -> TooMany:
+    """Return the error for an answer that does not fit into the quota."""
     return TooMany(
-        "Too many long answers are on their way.",
-        next_step="Read those that you asked for, and ask again: what was paid for costs nothing more.",
+        "You have too many long answers that were not read yet.",
+        next_step="Read or close them, then send the query again; it is not charged twice.",
     )
 
 
 def _too_long(most: int) -> TooLarge:
     return TooLarge(
-        f"This answer has more than {most >> 20} MiB. It is paid for and kept: asking again costs nothing more.",
-        next_step="Ask for it as application/vnd.apache.parquet (Accept), which is shorter, or for less: LIMIT, HAVING, fewer columns.",
+        f"This answer is larger than {most >> 20} MiB. It was charged and stored; sending the query again costs nothing.",
+        next_step="Request Parquet (Accept: application/vnd.apache.parquet), which is smaller, or less: LIMIT, HAVING, fewer columns.",
     )

@@ -1,4 +1,4 @@
-"""What is written down about requests: a line of JSON and a counter each; no data, no query's text, no duration."""
+"""The access log and the metrics. They contain no data, no text of a query and no duration."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 
 _LOG = logging.getLogger("discreet.server")
 _MOST_LINES, _MOST_LINES_EACH = 50, 100
-"""A second, of all requests without a key, and of those with one: nobody shall fill a disk with them. All are counted."""
+"""Maximum log lines per second: of all requests without a key, and of each key. More would fill the disk. The counters include all requests."""
 
 
 class Telemetry:
-    """Counts and gauges, in the format that Prometheus reads."""
+    """Counters and gauges in the Prometheus text format, and the access log."""
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()
@@ -27,28 +27,28 @@ class Telemetry:
         self._unwritten: list[str] = []
 
     def gauge(self, name: str, meaning: str, read: Callable[[], int]) -> None:
-        """Something that goes up and down, read when it is asked for."""
+        """Add a gauge; `read` is called for each scrape."""
         self._gauges[name] = (meaning, read)
 
-    def note(self, route: str, status: int, *, holder: str | None, code: str | None) -> None:
-        """One request, by the route's pattern (never its arguments) and the number of the key that came with it."""
+    def record(self, route: str, status: int, *, holder: str | None, code: str | None) -> None:
+        """Count one request and log it: the route's pattern, never its arguments, and the id of the key."""
         self._requests[route, status] += 1
         if code is not None:
             self._refusals[code] += 1
-        if not self._has_room(holder):
+        if not self._may_log(holder):
             return
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        facts = {"time": now, "route": route, "status": status, "key": holder, "code": code}
+        entry = {"time": now, "route": route, "status": status, "key": holder, "code": code}
         if not self._unwritten:
             asyncio.get_running_loop().call_soon(self._write)
-        self._unwritten.append(json.dumps({name: value for name, value in facts.items() if value is not None}))
+        self._unwritten.append(json.dumps({name: value for name, value in entry.items() if value is not None}))
 
     def _write(self) -> None:
-        """All lines of one turn of the loop together: one by one they took as long as a key."""
+        """Write all lines of one event loop iteration together: one by one, they would cost as much as checking a key."""
         lines, self._unwritten = self._unwritten, []
         _LOG.info("\n".join(lines))
 
-    def _has_room(self, holder: str | None) -> bool:
+    def _may_log(self, holder: str | None) -> bool:
         now = time.monotonic()
         if now >= self._second + 1:
             self._second, self._lines = now, Counter()
@@ -56,7 +56,7 @@ class Telemetry:
         return self._lines[holder] <= (_MOST_LINES if holder is None else _MOST_LINES_EACH)
 
     def text(self) -> str:
-        """All of them."""
+        """Return all metrics."""
         lines = _head("discreet_requests_total", "Requests by route and status.", "counter")
         lines += [
             f'discreet_requests_total{{route="{route}",status="{status}"}} {count}'

@@ -1,6 +1,6 @@
-"""Threads, shared out: what one kind of request does cannot keep another kind waiting.
+"""One thread pool for each kind of request, so that one kind cannot delay another.
 
-Nothing runs on the limiter that Starlette has for everybody.
+Nothing uses Starlette's default pool, which all kinds would share.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ _MOST_WAITING = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
-    """So many threads for each kind of work; the queries of analysts have their own elsewhere."""
+class ThreadPools:
+    """The pools. Queries have threads of their own, see `RunningQueries`."""
 
     keys: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
-    """Looking whose key it is."""
+    """Checking keys."""
     public: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(3))
-    """For those who need no key: the card, tasks, messages of devices, the page."""
-    books: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(4))
-    """Balances, history, the catalog; what the owner does."""
+    """Public routes: the card, tasks, messages of devices, the page."""
+    ledger: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(4))
+    """Balances, history, the catalog, and the owner's actions."""
     comparisons: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
-    """Real numbers for the owner, which take seconds."""
+    """Comparisons with real numbers for the owner, which take seconds."""
     answers: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
-    """Pieces of long answers, off the disk."""
+    """Reading pieces of long answers from disk."""
 
 
-async def in_thread(share: CapacityLimiter, job: Callable[..., T], *given: Any, **named: Any) -> T:
-    """Do something that waits for a disk, in a share; refused where too many wait for that already."""
-    check_room(share)
-    return await run_sync(partial(job, *given, **named), limiter=share)
+async def in_thread(pool: CapacityLimiter, job: Callable[..., T], *given: Any, **named: Any) -> T:
+    """Run a function in a pool, or refuse if the pool's queue is full."""
+    check_queue(pool)
+    return await run_sync(partial(job, *given, **named), limiter=pool)
 
 
-def check_room(share: CapacityLimiter) -> None:
-    """A queue that has an end."""
-    if share.statistics().tasks_waiting >= _MOST_WAITING:
-        raise TooMany("Too many requests wait for the same thing.", next_step="Wait a little, and ask again.")
+def check_queue(pool: CapacityLimiter) -> None:
+    """Refuse if the queue of a pool is full."""
+    if pool.statistics().tasks_waiting >= _MOST_WAITING:
+        raise TooMany("The server is busy: too many requests are waiting.", next_step="Try again in a moment.")
 
 
-async def piece_by_piece(share: CapacityLimiter, pieces: Iterator[T]) -> AsyncIterator[T]:
-    """An iterator whose steps are made in a share, each when the one before has left."""
+async def iterate_in_thread(pool: CapacityLimiter, pieces: Iterator[T]) -> AsyncIterator[T]:
+    """Iterate in a pool; each item is computed after the one before was sent."""
     done = object()
-    while (piece := await run_sync(next, pieces, done, limiter=share)) is not done:
-        yield piece  # type: ignore[misc]  # not the mark
+    while (piece := await run_sync(next, pieces, done, limiter=pool)) is not done:
+        yield piece  # type: ignore[misc]  # not the sentinel

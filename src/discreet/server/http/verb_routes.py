@@ -1,4 +1,4 @@
-"""The route of a verb, made from its request: body, documentation, plan, charge, and the response in the form that is accepted."""
+"""Add the HTTP route of a request class: body, documentation, dry run, execution and response format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.api.requests.base import HTTP, body_params, params
 from discreet.api.requests.base import Request as ApiRequest
 from discreet.core.json_codec import to_json
 from discreet.server.auth.service import holder_of, service_of
-from discreet.server.http.idempotency import NAME, answered
+from discreet.server.http.idempotency import NAME, respond
 from discreet.server.http.request_body import LimitedRequest
 from discreet.server.http.serializers import Form
 from discreet.server.schemas.request_models import PlannableBody, body_of
@@ -33,10 +33,10 @@ def add_verb(
     """Add the route that plans or executes a request.
 
     Args:
-        routes: Of the API.
-        kind: The request; its address and its documentation are those of the route.
-        form_of: How the outcome is written.
-        more: Further documentation.
+        routes: Router that gets the route.
+        kind: Request class; it declares the address and the documentation of the route.
+        form_of: Chooses the format of the response for an HTTP request.
+        more: Text that is appended to the documentation.
     """
     model = body_of(kind, PlannableBody)
 
@@ -46,15 +46,17 @@ def add_verb(
         service.check_dataset(body.dataset)
 
         # Jobs read the request in their own thread: a model with 16,384 hypotheses takes 30 ms.
-        def planned(api: LocalApi) -> Any:
+        def plan(api: LocalApi) -> Any:
             return api.plan(body.request(kind, **request.path_params))
 
-        def released(api: LocalApi) -> Any:
+        def execute(api: LocalApi) -> Any:
             return api.outcome(body.request(kind, **request.path_params))
 
         if body.dry:
-            return await service.queries.explain(planned, holder=holder, then=lambda plan: JSONResponse(to_json(plan)))
-        return await answered(request, released, form_of(request))
+            return await service.queries.explain(
+                plan, holder=holder, then=lambda planned: JSONResponse(to_json(planned))
+            )
+        return await respond(request, execute, form_of(request))
 
     routes.post(
         kind.http_path.removeprefix(routes.prefix),
@@ -65,7 +67,7 @@ def add_verb(
 
 
 def _address_parameters(kind: type[ApiRequest[Any, Any]]) -> list[dict[str, Any]]:
-    """The parameters that are part of the address, as OpenAPI describes them."""
+    """Return the parameters in the address, as OpenAPI describes them."""
     return [
         {"name": each.name, "in": "path", "required": True, "description": each.doc, "schema": {"type": "string"}}
         for each in params(kind, where=HTTP)

@@ -28,7 +28,7 @@ from discreet.api.opening import successor
 from discreet.catalog import Catalog, load_catalog
 from discreet.engines import location_of
 from discreet.errors import BadCatalog, BadInput, DiscreetError
-from discreet.server.http.error_responses import refusal_facts
+from discreet.server.http.error_responses import error_json
 
 _LOG = logging.getLogger("discreet.server")
 _EVERY = 1.0
@@ -121,9 +121,9 @@ class Current:
             with self._lock:
                 for held in those:
                     held.users -= 1
-            self._let_go(those)
+            self._close_unused(those)
 
-    def _let_go(self, those: list[_Held]) -> None:
+    def _close_unused(self, those: list[_Held]) -> None:
         """Close what is neither used nor kept."""
         with self._lock:
             kept = (self._held, *self._earlier)
@@ -141,9 +141,9 @@ class Current:
         with self._changing:
             refused, problem = self._refused, self._problem
             try:
-                self._follow(load_catalog(self.config) if takes_catalog else None, refreshed_by=by)
+                self._replace(load_catalog(self.config) if takes_catalog else None, refreshed_by=by)
             except Exception as failure:
-                self._note(failure)
+                self._record_failure(failure)
                 if not takes_catalog:
                     self._refused = refused  # nothing was found out about what the file says now
                 raise
@@ -154,7 +154,7 @@ class Current:
 
     def look(self) -> None:
         """Serve a catalog or a data version that is newer than the current one; once where it is refused, until something changes."""
-        self._forget_earlier()
+        self._drop_expired()
         if self._config is None or self._is_closed:
             return
         with self._changing:
@@ -165,9 +165,9 @@ class Current:
                 # One that was not changed was stated before: another process, with another catalog, may have been told something else since.
                 is_changed = newest.catalog != self._served.catalog
                 try:
-                    self._follow(load_catalog(self.config) if is_changed else None)
+                    self._replace(load_catalog(self.config) if is_changed else None)
                 except Exception as failure:  # noqa: BLE001  whatever it is, it must not be tried every second
-                    self._note(failure)
+                    self._record_failure(failure)
 
     async def watch(self) -> None:
         """Look again and again, in a thread of its own."""
@@ -190,7 +190,7 @@ class Current:
             "newest_data_version": curator.ledger.data_version(),
             "catalog_changed": self._text_hash() != self._served.catalog,
             "source_changed": _source_of(curator.declared) != self._source,
-            "problem": None if problem is None else refusal_facts(problem),
+            "problem": None if problem is None else error_json(problem),
         }
 
     def close(self) -> None:
@@ -204,7 +204,7 @@ class Current:
             held.curator.close_data()
         self.curator.close()
 
-    def _follow(self, catalog: Catalog | None, *, refreshed_by: str | None = None) -> None:
+    def _replace(self, catalog: Catalog | None, *, refreshed_by: str | None = None) -> None:
         """Open what is newest, and put it in the place of the current one; without a catalog, only the data is newer."""
         declared = catalog or self.curator.declared
         _check_fixed(self.curator.declared, declared)
@@ -216,20 +216,20 @@ class Current:
             self._earlier.insert(0, before)
         self._served, self._source, self._since = _Version(declared.sha256, following.version), source, _now()
         self._refused = self._problem = None
-        self._forget_earlier()
+        self._drop_expired()
 
-    def _forget_earlier(self) -> None:
+    def _drop_expired(self) -> None:
         """Keep the last few curators that were followed, for a while."""
         with self._lock:
             before = self._earlier
             self._earlier = [held for held in before[:_KEPT] if self._now() < held.ends]
-        self._let_go(before)
+        self._close_unused(before)
 
     def _newest(self) -> _Version:
         """What there is to be served."""
         return _Version(self._text_hash(), self.curator.ledger.data_version())
 
-    def _note(self, failure: Exception) -> None:
+    def _record_failure(self, failure: Exception) -> None:
         """Why the newest is not served; the text of an error that is none of ours may quote a row."""
         if not isinstance(failure, DiscreetError):
             _LOG.error("what is newer cannot be served: %s", type(failure).__name__)

@@ -1,4 +1,4 @@
-"""Whether the books can be written, looked at once a second: who asks for it waits for nobody."""
+"""Check once per second whether the ledger can be written. Health requests read the last result and do not wait."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from discreet.errors import StoreUnavailable
 
 _EVERY = 1.0
 _STALE = 5.0
-"""Seconds after which the last good look counts no more: the books do not answer."""
+"""Seconds after which the last successful check is too old: the ledger does not respond."""
 
 
 class Health:
-    """What the last look showed. Looking begins with the first who asks."""
+    """The result of the last check. The checks start with the first health request."""
 
-    def __init__(self, look: Callable[[], object]) -> None:
-        self._look, self._share = look, CapacityLimiter(1)
-        self._good_at, self._looked = -math.inf, asyncio.Event()
+    def __init__(self, probe: Callable[[], object]) -> None:
+        self._probe, self._pool = probe, CapacityLimiter(1)
+        self._healthy_at, self._checked = -math.inf, asyncio.Event()
         self._watching: asyncio.Task[None] | None = None
 
     async def check(self) -> None:
-        """Nothing, or a refusal by name."""
+        """Refuse if the ledger cannot be written."""
         if self._watching is None or self._watching.done():
-            self._looked = asyncio.Event()
+            self._checked = asyncio.Event()
             self._watching = asyncio.create_task(self._watch())
         with suppress(TimeoutError):
             async with asyncio.timeout(_STALE):
-                await self._looked.wait()
-        if time.monotonic() > self._good_at + _STALE:
+                await self._checked.wait()
+        if time.monotonic() > self._healthy_at + _STALE:
             raise StoreUnavailable(
-                "The books cannot be written.", next_step="See that their disk has room and can be written."
+                "The ledger cannot be written.", next_step="Check that its disk has free space and is writable."
             )
 
     async def stop(self) -> None:
-        """Look no more; a look that is under way ends first, if it does so soon."""
+        """Stop the checks; wait up to a second for one in progress."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait({self._watching}, timeout=_EVERY)
@@ -48,9 +48,9 @@ class Health:
     async def _watch(self) -> None:
         while True:
             try:
-                await run_sync(self._look, limiter=self._share)
-                self._good_at = time.monotonic()
-            except Exception:  # noqa: BLE001  whatever it is, it is not well
-                self._good_at = -math.inf
-            self._looked.set()
+                await run_sync(self._probe, limiter=self._pool)
+                self._healthy_at = time.monotonic()
+            except Exception:  # noqa: BLE001  any error means unhealthy
+                self._healthy_at = -math.inf
+            self._checked.set()
             await asyncio.sleep(_EVERY)

@@ -1,4 +1,4 @@
-"""A query that is told as it happens: a line of JSON for each step, and one a second while it is read."""
+"""Stream the progress of a query: a line of JSON for each step, and one per second while the data is read."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TypeVar
 
 from discreet.errors import DiscreetError
-from discreet.server.http.error_responses import refusal_facts
+from discreet.server.http.error_responses import error_json
 
 _LOG = logging.getLogger("discreet.server")
 _BEAT = 1.0
 T = TypeVar("T")
 
 
-async def told_as_it_happens(
+async def stream_progress(
     ask: Callable[[Callable[[str], None]], Awaitable[T]],
     *,
-    hang_up: Callable[[], None],
+    on_disconnect: Callable[[], None],
     written: Callable[[T], AsyncIterator[bytes]],
     on_refusal: Callable[[str], None],
 ) -> AsyncIterator[bytes]:
-    """Steps of `ask`, then the answer as `written`, or the refusal, whose code is passed to `on_refusal`.
+    """Yield the steps of `ask`, then its answer as `written`, or an error, whose code is passed to `on_refusal`.
 
-    `hang_up` is called when nobody listens any more. What is told between is told by the clock.
+    `on_disconnect` is called when the client disconnects. The lines between steps are sent at fixed intervals, so they do not depend on the data.
     """
     steps: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
-    def hear(step: str) -> None:
+    def on_step(step: str) -> None:
         loop.call_soon_threadsafe(steps.put_nowait, step)
 
-    task = asyncio.ensure_future(ask(hear))
+    task = asyncio.ensure_future(ask(on_step))
     try:
         while not task.done() or not steps.empty():
             waiting = asyncio.ensure_future(steps.get())
@@ -49,17 +49,21 @@ async def told_as_it_happens(
         yield b"\n"
     except DiscreetError as refusal:
         on_refusal(refusal.code)
-        yield _line(error=refusal_facts(refusal))
-    except Exception as failure:  # noqa: BLE001  its text may quote what was sent, or a row
-        _LOG.error("a question failed: %s", type(failure).__name__)
+        yield _line(error=error_json(refusal))
+    except Exception as failure:  # noqa: BLE001  the text of the error may quote the request or a row
+        _LOG.error("a query failed: %s", type(failure).__name__)
         on_refusal("failure")
         yield _line(
-            error={"code": "failure", "message": "The server failed.", "next_step": "Ask again with the same id."}
+            error={
+                "code": "failure",
+                "message": "The server failed.",
+                "next_step": "Send it again with the same Idempotency-Key: it is charged once.",
+            }
         )
     finally:
         if not task.done():
-            hang_up()
+            on_disconnect()
 
 
-def _line(**facts: object) -> bytes:
-    return json.dumps(facts).encode() + b"\n"
+def _line(**fields: object) -> bytes:
+    return json.dumps(fields).encode() + b"\n"

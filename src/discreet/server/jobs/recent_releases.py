@@ -1,4 +1,4 @@
-"""The synthetic releases that rows were sampled from recently: their models are fitted once, not for every request."""
+"""Cache of recently used synthetic releases: their models are fitted once, not for each request."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from discreet.concurrency.lru_cache import LruCache
 from discreet.synthetic.synthetic_release import SyntheticRelease
 
 MOST = 4
-"""A model has at most some ten million numbers."""
+"""Releases in the cache. A model has up to about ten million numbers."""
 
 
 @dataclass(slots=True)
 class RecentReleases:
-    """Releases by their bytes: a caller that has the bytes may have what follows from them."""
+    """Releases by the hash of their bytes. Sharing is safe: a caller that has the bytes can compute all the rest."""
 
     _kept: LruCache[str, SyntheticRelease] = field(default_factory=lambda: LruCache(MOST))
 

@@ -50,24 +50,24 @@ _THREADS = 512
 """Most of them wait for the end of a class; the curator has places for the few that plan or read."""
 
 
-def outcome_of(wanted: Request[Any, Any]) -> Job[Any]:
+def outcome_job(wanted: Request[Any, Any]) -> Job[Any]:
     """Charge for a request, and take what is released for it."""
     return lambda api: api.outcome(wanted)
 
 
-def plan_of(wanted: Request[Any, Any]) -> Job[Any]:
+def plan_job(wanted: Request[Any, Any]) -> Job[Any]:
     """Plan a request."""
     return lambda api: api.plan(wanted)
 
 
 @dataclass(slots=True, eq=False)
-class _Underway:
+class _RunningQuery:
     job: Job[Any]
     holder: Holder
     call: Call
     result: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """What whoever asks hears."""
-    is_gone: bool = False
+    is_abandoned: bool = False
     curator: Curator | None = None
     """The one that it is with, once it has begun."""
 
@@ -88,7 +88,7 @@ class _Underway:
 
     def cancel(self) -> None:
         """Refuse at once; what is still at work then ends by itself."""
-        self.is_gone = True
+        self.is_abandoned = True
         self.call.cancelled.set()  # one that has not begun finds out when it does
         if self.curator is not None:
             self.curator.cancel(self.call)
@@ -110,7 +110,7 @@ class Queries:
         self._current, self._rate_limit, self._time = current, rate_limit, time_budget
         self._slots = FairSemaphore(_SLOTS, each=1, long=_SLOTS - 1)
         self._threads, self._at_work = ThreadPoolExecutor(_THREADS, thread_name_prefix="question"), 0
-        self._underway: dict[tuple[str, str], _Underway] = {}
+        self._underway: dict[tuple[str, str], _RunningQuery] = {}
         self._abandoned: set[asyncio.Future[None]] = set()
 
     def __len__(self) -> int:
@@ -127,9 +127,11 @@ class Queries:
         with ExitStack() as limits:
             limits.enter_context(self._rate_limit.admit(holder.name))
             visit = limits.enter_context(self._time.visit(holder.name))
-            own = replace(call, analyst=holder.asks_as, schedule_return=visit.schedule_return, on_slot=visit.begin)
-            mine, name = _Underway(job, holder, own), str(call.request_id)
-            work = self._work(partial(self._asked, mine, then))
+            own = replace(
+                call, analyst=holder.charged_analyst, schedule_return=visit.schedule_return, on_slot=visit.begin
+            )
+            mine, name = _RunningQuery(job, holder, own), str(call.request_id)
+            work = self._work(partial(self._execute, mine, then))
             work.add_done_callback(mine.done)
             self._underway[holder.id, name] = mine
             try:
@@ -140,10 +142,10 @@ class Queries:
             finally:
                 if self._underway.get((holder.id, name)) is mine:
                     del self._underway[holder.id, name]
-                if mine.is_gone:
-                    self._abandon(mine, work, limits.pop_all())
+                if mine.is_abandoned:
+                    self._keep_limits_until_done(mine, work, limits.pop_all())
 
-    def _abandon(self, mine: _Underway, work: asyncio.Future[Any], limits: ExitStack) -> None:
+    def _keep_limits_until_done(self, mine: _RunningQuery, work: asyncio.Future[Any], limits: ExitStack) -> None:
         """Keep what counts against an analyst until work that nobody waits for has ended."""
 
         async def kept() -> None:
@@ -162,7 +164,7 @@ class Queries:
         """What a query would read, measure and cost, on the same clock."""
 
         def explained(curator: Curator) -> T:
-            return then(job(curator.as_analyst(holder.asks_as)))
+            return then(job(curator.as_analyst(holder.charged_analyst)))
 
         with self._rate_limit.admit(holder.name), self._time.visit(holder.name):
             return await self._work(explained)
@@ -172,18 +174,18 @@ class Queries:
         wanted: AskRequest,
         *,
         holder: Holder,
-        paid_by: str | None,
+        charged_analyst: str | None,
         limit: AnswerLimit | None,
         then: Callable[[Answer], T],
     ) -> T:
         """What is stored for a query that `paid_by` has paid for, looked up for the holder; or a refusal where that is beyond the limit."""
-        call = Call(analyst=paid_by, waits_as=holder.name, limit=limit)
+        call = Call(analyst=charged_analyst, waits_as=holder.name, limit=limit)
 
-        def recalled(curator: Curator) -> Answer:
+        def find(curator: Curator) -> Answer:
             answer: Answer = curator.with_call(call).recall(wanted)
             return answer
 
-        return await self.look_up(recalled, holder=holder, then=then)
+        return await self.look_up(find, holder=holder, then=then)
 
     async def look_up(
         self,
@@ -207,16 +209,16 @@ class Queries:
         if mine is not None:
             mine.cancel()
 
-    def _asked(self, mine: _Underway, then: Callable[[Any], T], curator: Curator) -> T:
+    def _execute(self, mine: _RunningQuery, then: Callable[[Any], T], curator: Curator) -> T:
         try:
             answer = mine.ask(curator)
         except RequestConflict as conflict:
-            answer = self._asked_earlier(mine, conflict)
+            answer = self._execute_on_earlier_version(mine, conflict)
         if mine.call.cancelled.is_set():
             raise cancellation_error()
         return self._written(answer, mine.holder, then)
 
-    def _asked_earlier(self, mine: _Underway, conflict: RequestConflict) -> Any:
+    def _execute_on_earlier_version(self, mine: _RunningQuery, conflict: RequestConflict) -> Any:
         """What was paid for under this name while another catalog or data version was served: whoever asks again is owed that.
 
         Nothing is charged here: the name was used, so a query is either the one that it was used for, or refused.

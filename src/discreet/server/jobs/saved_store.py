@@ -49,7 +49,7 @@ class Saved:
         return (self.analyst, int(self.is_owner)) == _key(holder)
 
     @property
-    def paid_by(self) -> str | None:
+    def charged_analyst(self) -> str | None:
         """The analyst whose having paid lets others see the answer."""
         return None if self.is_owner else self.analyst
 
@@ -81,9 +81,9 @@ class SavedQueries:
             )
         return saved
 
-    def seen_by(self, holder: Holder, *, after: str | None = None) -> list[Saved]:
+    def visible_to(self, holder: Holder, *, after: str | None = None) -> list[Saved]:
         """So many (`PAGE`) of one's own and of those that others share, newest first; or those that come after the one of that number."""
-        last = _FIRST if after is None else self._place_of(holder, after)
+        last = _FIRST if after is None else self._position_of(holder, after)
         with self._store.reading() as t:
             rows = t.run(
                 f"SELECT {_COLUMNS} FROM saved_questions WHERE (({_MINE}) OR shared = 1) "  # noqa: S608
@@ -92,7 +92,7 @@ class SavedQueries:
             )
         return [_saved(row) for row in rows]
 
-    def _place_of(self, holder: Holder, number: str) -> tuple[str, str]:
+    def _position_of(self, holder: Holder, number: str) -> tuple[str, str]:
         saved, _ = self.find(holder, number)
         return saved.time, saved.number
 

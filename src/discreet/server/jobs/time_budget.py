@@ -1,4 +1,4 @@
-"""How many seconds of each minute an analyst may use, and the latency bucket of each answer."""
+"""Limit the seconds of query time per minute of each analyst, and choose the latency bucket of each answer."""
 
 from __future__ import annotations
 
@@ -72,9 +72,8 @@ class Visit:
     def schedule_return(self, seconds: float) -> ReturnSchedule:
         """Choose the latency bucket of a query that will be read for about `seconds`, and take its time; or refuse."""
         schedule = self._budget.schedule(self.arrived, seconds)
-        if (
-            not self.taken or schedule.bucket > self.taken
-        ):  # it may be asked twice: of this data version, and of an earlier one
+        # It may run twice: on the current data version, and on an earlier one.
+        if not self.taken or schedule.bucket > self.taken:
             self._budget.take(self._analyst, schedule.bucket - self.taken)
             self.taken = schedule.bucket
         self._planned = self._budget.now()

@@ -13,12 +13,12 @@ from discreet.core.json_codec import to_json
 from discreet.results.models import PAGE
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
-from discreet.server.http.idempotency import NAME, answered
+from discreet.server.http.idempotency import NAME, respond
 from discreet.server.http.request_body import LimitedRequest
 from discreet.server.http.route_class import SharedRoute
-from discreet.server.http.serializers import form_of, recalled
+from discreet.server.http.serializers import form_of, recall_response
 from discreet.server.http.thread_pools import in_thread
-from discreet.server.jobs.running_queries import outcome_of, plan_of
+from discreet.server.jobs.running_queries import outcome_job, plan_job
 from discreet.server.schemas.request_models import Body, LevelBody, body_of
 from discreet.server.schemas.strict_json import in_document
 
@@ -36,7 +36,7 @@ async def ask(request: LimitedRequest) -> Response:
     body, service = await request.read(ASK), service_of(request)
     service.check_dataset(body.dataset)
     form = form_of(request.headers.get("accept", ""), service, level=body.level)
-    return await answered(request, outcome_of(body.request(AskRequest)), form)
+    return await respond(request, outcome_job(body.request(AskRequest)), form)
 
 
 @routes.post("/recall", openapi_extra=in_document(ASK))
@@ -45,7 +45,9 @@ async def recall(request: LimitedRequest) -> Response:
     body, service, holder = await request.read(ASK), service_of(request), holder_of(request)
     service.check_dataset(body.dataset)
     form = form_of(request.headers.get("accept", ""), service, level=body.level)
-    return await recalled(body.request(AskRequest), service, holder=holder, paid_by=holder.asks_as, form=form)
+    return await recall_response(
+        body.request(AskRequest), service, holder=holder, charged_analyst=holder.charged_analyst, form=form
+    )
 
 
 @routes.delete("/ask/{name}", status_code=204)
@@ -59,7 +61,7 @@ async def explain(request: LimitedRequest) -> Response:
     """What a query would read, measure and cost. Spends nothing."""
     body, service, holder = await request.read(EXPLAIN), service_of(request), holder_of(request)
     service.check_dataset(body.dataset)
-    return await service.queries.explain(plan_of(body.request(AskRequest)), holder=holder, then=_response)
+    return await service.queries.explain(plan_job(body.request(AskRequest)), holder=holder, then=_response)
 
 
 @routes.get("/budget")
@@ -68,11 +70,11 @@ async def budget(request: LimitedRequest) -> Response:
     service, holder = service_of(request), holder_of(request)
 
     def looked() -> Response:
-        accounts = service.curator.as_analyst(holder.sees).budget()
+        accounts = service.curator.as_analyst(holder.visible_analyst).budget()
         return _response({"role": holder.role, "accounts": accounts})
 
-    with service.guard.admit(holder.name):
-        return await in_thread(service.shares.books, looked)
+    with service.rate_limit.admit(holder.name):
+        return await in_thread(service.pools.ledger, looked)
 
 
 @routes.get("/history")
@@ -84,7 +86,7 @@ def past(
     What came before them has the lowest `number` among them as its `before`.
     """
     holder = holder_of(request)
-    queries = service_of(request).curator.as_analyst(holder.sees).history(before=before, limit=limit)
+    queries = service_of(request).curator.as_analyst(holder.visible_analyst).history(before=before, limit=limit)
     return _response({"queries": queries})
 
 

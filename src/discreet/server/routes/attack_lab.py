@@ -29,7 +29,7 @@ from discreet.server.schemas.query_bodies import Attempt
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 _LONGEST = 10.0
 """Seconds, after which an attack is stopped between two trials."""
-_TURNS = FairSemaphore(1, each=1, long=0)
+_PLAY_SLOTS = FairSemaphore(1, each=1, long=0)
 """One is played at a time, and who plays next goes round: many of one analyst keep another waiting for one of them."""
 _WAITING = CapacityLimiter(64)
 _EPSILONS = tuple(10 ** (step / 20 - 1) for step in range(41))
@@ -39,7 +39,7 @@ _EPSILONS = tuple(10 ** (step / 20 - 1) for step in range(41))
 @routes.get("/attacks")
 def list_attacks(request: Request) -> Response:
     """Every attack: what it wants, what it sees, what falls to it, and what can be turned, how far; and which people can be made up in the shape of this catalog."""
-    about = [_about(attack) for attack in attacks.list_attacks()]
+    about = [_summary(attack) for attack in attacks.list_attacks()]
     return JSONResponse({"attacks": about, "catalog": _shape(service_of(request).curator.declared)})
 
 
@@ -50,13 +50,13 @@ async def play(name: str, body: Attempt, request: Request) -> dict[str, Any]:
     With `earlier`, the scores of trials at the same settings, the success and its interval are those of all together.
     """
     service, holder = service_of(request), holder_of(request)
-    with service.guard.admit(holder.name):
-        return await run_sync(_in_turn, name, body, holder.name, service.curator.declared, limiter=_WAITING)
+    with service.rate_limit.admit(holder.name):
+        return await run_sync(_play_in_turn, name, body, holder.name, service.curator.declared, limiter=_WAITING)
 
 
-def _in_turn(name: str, body: Attempt, analyst: str, catalog: Catalog) -> dict[str, Any]:
-    with _TURNS.slot(analyst, cancelled=threading.Event()):
-        return _played(name, body, catalog)
+def _play_in_turn(name: str, body: Attempt, analyst: str, catalog: Catalog) -> dict[str, Any]:
+    with _PLAY_SLOTS.slot(analyst, cancelled=threading.Event()):
+        return _play(name, body, catalog)
 
 
 def _shape(catalog: Catalog) -> dict[str, str | None]:
@@ -68,11 +68,11 @@ def _shape(catalog: Catalog) -> dict[str, str | None]:
     return {"table": scene.declared.name, "secret": scene.secret, "refused": None}
 
 
-def _about(attack: attacks.Attack) -> dict[str, Any]:
+def _summary(attack: attacks.Attack) -> dict[str, Any]:
     return {**attack.as_dict(), **Console(attack).as_dict(), "missing": lab.missing(attack)}
 
 
-def _played(name: str, body: Attempt, catalog: Catalog) -> dict[str, Any]:
+def _play(name: str, body: Attempt, catalog: Catalog) -> dict[str, Any]:
     attack = attacks.find(name)
     console, target = Console(attack), attack.weak if body.against == "weak" else body.against
     turned = console.check(body.options if body.people is None else {**body.options, "people": body.people})

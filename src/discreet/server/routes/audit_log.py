@@ -13,7 +13,7 @@ from discreet.ledger import verify
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.route_class import SharedRoute
-from discreet.server.http.serializers import document
+from discreet.server.http.serializers import json_response
 from discreet.server.http.thread_pools import in_thread
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
@@ -33,13 +33,13 @@ def entries(
     """The last entries, or the last before a number, in order; `head` is the number of the last of all."""
     ledger = service_of(request).curator.ledger
     head, shown = ledger.head(), ledger.history(last=last, before=before)
-    return document(request, {"head": head.seq if head else 0, "entries": [asdict(entry) for entry in shown]})
+    return json_response(request, {"head": head.seq if head else 0, "entries": [asdict(entry) for entry in shown]})
 
 
 @routes.get("/ledger/verification")
 async def verification(request: Request) -> dict[str, Any]:
     """The books, followed from the first entry on: whether every price, total, receipt and answer is right."""
     service = service_of(request)
-    with service.guard.admit(holder_of(request).name):
+    with service.rate_limit.admit(holder_of(request).name):
         found = await in_thread(_ONE_AT_A_TIME, verify, service.curator.ledger)
     return {**asdict(found), "sound": found.sound}

@@ -27,7 +27,7 @@ from discreet.server.auth.service import address_of, holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.request_body import LimitedRequest, read_json
 from discreet.server.http.route_class import SharedRoute
-from discreet.server.http.serializers import document
+from discreet.server.http.serializers import json_response
 from discreet.server.http.thread_pools import in_thread
 from discreet.server.schemas.query_bodies import NewTask, Rehearsal
 
@@ -65,15 +65,15 @@ _DELTA = 1e-6
 def list_tasks(request: Request) -> Response:
     """What is being collected; public."""
     records, _ = service_of(request).collections.records()
-    return document(request, {"tasks": [_about(record) for record in records]})
+    return json_response(request, {"tasks": [_summary(record) for record in records]})
 
 
 @routes.get("/collections")
 def list_collections(request: Request) -> Response:
     """The same for the owner, with the names of tasks that cannot be carried out and may be deleted."""
     records, unsound = service_of(request).collections.records()
-    collections = [{**_about(record), "expires": record.expires} for record in records]
-    return document(request, {"collections": collections, "unsound": unsound})
+    collections = [{**_summary(record), "expires": record.expires} for record in records]
+    return json_response(request, {"collections": collections, "unsound": unsound})
 
 
 @routes.post("/tasks", status_code=201)
@@ -82,14 +82,14 @@ def publish(body: NewTask, request: Request) -> dict[str, Any]:
     spec = body.asks.spec if body.asks is not None else body.spec or {}
     task, collections = validate_task(spec), service_of(request).collections
     collections.publish(task, retention_days=body.retention_days)
-    return _about(collections.record(task.id))
+    return _summary(collections.record(task.id))
 
 
 @routes.get("/tasks/{name}")
 def read_task(name: str, request: Request) -> Response:
     """What a device needs; public. The id is the hash of the specification, which a device checks for itself."""
     record = service_of(request).collections.record(name)
-    return document(request, {**_about(record), "spec": record.task.spec})
+    return json_response(request, {**_summary(record), "spec": record.task.spec})
 
 
 @routes.put("/tasks/{name}/closed", status_code=204)
@@ -121,12 +121,12 @@ async def receive(name: str, request: LimitedRequest) -> dict[str, Any]:
     A single message that is refused is an error by name; of several, each says what became of it.
     """
     service = service_of(request)
-    task = await in_thread(service.shares.public, service.collections.task, name)
+    task = await in_thread(service.pools.public, service.collections.task, name)
     body = await request.body_within(max(service.limits.body, _longest_of(task)))
-    return await in_thread(service.shares.public, _received, request, task, body)
+    return await in_thread(service.pools.public, _receive, request, task, body)
 
 
-def _received(request: Request, task: Task, body: bytes) -> dict[str, Any]:
+def _receive(request: Request, task: Task, body: bytes) -> dict[str, Any]:
     messages, is_single = messages_in(body, request.headers.get("content-type", ""))
     done = service_of(request).collections.receive(task, messages, address=address_of(request))
     return acknowledged(done, is_single=is_single)
@@ -149,9 +149,9 @@ async def receive_batch(
     On disk when acknowledged. Messages of one shuffler are numbered, and one that comes again is refused as replayed.
     """
     service, body = service_of(request), await request.body_within(LONGEST_MESSAGE)
-    with service.guard.admit(holder_of(request).name):
-        task = await in_thread(service.shares.books, service.collections.task, name)
-        done = await in_thread(service.shares.books, service.collections.receive_batch, task, body, crowd=crowd)
+    with service.rate_limit.admit(holder_of(request).name):
+        task = await in_thread(service.pools.ledger, service.collections.task, name)
+        done = await in_thread(service.pools.ledger, service.collections.receive_batch, task, body, crowd=crowd)
     if done.refusals[0] is not None:
         raise done.refusals[0]
     return {"reports": done.reports}
@@ -183,17 +183,17 @@ async def estimate(
 ) -> dict[str, Any]:
     """What the reports say so far, with intervals; `delta` is for what those that were shuffled give away."""
     service, holder = service_of(request), holder_of(request)
-    with service.guard.admit(holder.name):
-        task = await in_thread(service.shares.books, service.collections.task, name)
-        collector = await in_thread(service.shares.books, service.collections.collector, task)
-        shuffled = await in_thread(service.shares.books, service.collections.shuffled, task)
-        facts = await in_thread(service.shares.books, _told, collector)
+    with service.rate_limit.admit(holder.name):
+        task = await in_thread(service.pools.ledger, service.collections.task, name)
+        collector = await in_thread(service.pools.ledger, service.collections.collector, task)
+        shuffled = await in_thread(service.pools.ledger, service.collections.shuffled, task)
+        facts = await in_thread(service.pools.ledger, _estimate_json, collector)
         if shuffled.reports:
-            facts["shuffled"] = await in_thread(service.shares.books, _hidden, task, shuffled, delta)
+            facts["shuffled"] = await in_thread(service.pools.ledger, _shuffle_privacy, task, shuffled, delta)
     return facts
 
 
-def _hidden(task: Task, shuffled: Shuffled, delta: float) -> dict[str, Any]:
+def _shuffle_privacy(task: Task, shuffled: Shuffled, delta: float) -> dict[str, Any]:
     """What one report in the smallest crowd gives away, if the shuffler is honest and so is everybody in the crowd."""
     epsilon = cached_epsilon_after_shuffling(task, shuffled.least_crowd, delta)
     return {"reports": shuffled.reports, "least_crowd": shuffled.least_crowd, "epsilon": epsilon, "delta": delta}
@@ -206,12 +206,12 @@ async def rehearse(name: str, body: Rehearsal, request: Request) -> dict[str, An
     `tally` is what an earlier rehearsal returned: more people join those.
     """
     service, holder = service_of(request), holder_of(request)
-    with service.guard.admit(holder.name):
-        task = await in_thread(service.shares.books, service.collections.task, name)
-        return await in_thread(service.shares.books, _rehearsed, task, body)
+    with service.rate_limit.admit(holder.name):
+        task = await in_thread(service.pools.ledger, service.collections.task, name)
+        return await in_thread(service.pools.ledger, _rehearse, task, body)
 
 
-def _rehearsed(task: Task, body: Rehearsal) -> dict[str, Any]:
+def _rehearse(task: Task, body: Rehearsal) -> dict[str, Any]:
     size = len(task.values)
     if task.kind != "frequency" or task.protocol.appends or not size or len(body.truth) != size:
         raise BadTask("Only a task over a list of values can be rehearsed.", next_step="Give a count for each value.")
@@ -223,7 +223,7 @@ def _rehearsed(task: Task, body: Rehearsal) -> dict[str, Any]:
         raise BadInput("The tally is not of this task.", next_step="Send back what the last rehearsal returned.")
     people = body.people_before + codes.size
     collector = Collector.with_tally(task, protocol.merged(before, tally), reports=people)
-    return {**_told(collector), "tally": collector.tally.tolist()}
+    return {**_estimate_json(collector), "tally": collector.tally.tolist()}
 
 
 def _coded(task: Task, numbers: Any) -> Any:
@@ -231,7 +231,7 @@ def _coded(task: Task, numbers: Any) -> Any:
     return known[numbers]
 
 
-def _about(record: Record) -> dict[str, Any]:
+def _summary(record: Record) -> dict[str, Any]:
     task = record.task
     return {
         "id": task.id,
@@ -246,7 +246,7 @@ def _about(record: Record) -> dict[str, Any]:
     }
 
 
-def _told(collector: Collector) -> dict[str, Any]:
+def _estimate_json(collector: Collector) -> dict[str, Any]:
     found = collector.estimate()
     facts: dict[str, Any] = {
         "reports": found.reports,

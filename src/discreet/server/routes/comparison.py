@@ -24,22 +24,22 @@ routes = APIRouter(prefix="/v1/releases/{name}/comparison", responses=RESPONSES,
 @routes.post("", openapi_extra=in_document(COMPARE))
 async def compare(name: str, request: LimitedRequest) -> JSONResponse:
     """Every column, the error of tables, and what is learned from either: not private."""
-    return await _compared(request, (await request.read(COMPARE)).request(CompareRequest, name=name))
+    return await _compare(request, (await request.read(COMPARE)).request(CompareRequest, name=name))
 
 
 @routes.post("/pair", openapi_extra=in_document(PAIR))
 async def compare_pair(name: str, request: LimitedRequest) -> JSONResponse:
     """The table of two columns, real beside synthetic: not private."""
-    return await _compared(request, (await request.read(PAIR)).request(ComparePairRequest, name=name))
+    return await _compare(request, (await request.read(PAIR)).request(ComparePairRequest, name=name))
 
 
 @routes.post("/price", openapi_extra=in_document(PRICE))
 async def compare_price(name: str, request: LimitedRequest) -> JSONResponse:
     """The error of the same release at another epsilon; it is thrown away, and nothing is charged: not private."""
-    return await _compared(request, (await request.read(PRICE)).request(ComparePriceRequest, name=name))
+    return await _compare(request, (await request.read(PRICE)).request(ComparePriceRequest, name=name))
 
 
-async def _compared(request: LimitedRequest, wanted: CompareRequest) -> JSONResponse:
+async def _compare(request: LimitedRequest, wanted: CompareRequest) -> JSONResponse:
     """One at a time, in a thread pool of its own: it takes no slot from analysts."""
     service, holder = service_of(request), holder_of(request)
 
@@ -47,5 +47,5 @@ async def _compared(request: LimitedRequest, wanted: CompareRequest) -> JSONResp
         with service.current.held() as curator:
             return curator.with_call(Call(actor=holder.id)).execute(wanted)
 
-    with service.guard.admit(holder.name):
-        return JSONResponse(await in_thread(service.shares.comparisons, job))
+    with service.rate_limit.admit(holder.name):
+        return JSONResponse(await in_thread(service.pools.comparisons, job))

@@ -24,8 +24,8 @@ from discreet.catalog import Catalog, load_catalog
 from discreet.errors import BadInput, TooMany, UnknownDataset
 from discreet.ledger import Ledger
 from discreet.server.auth.rate_limit import RateLimit
-from discreet.server.auth.service import address_of, admit_looker, new_lookers
-from discreet.server.http.access_log import Door
+from discreet.server.auth.service import address_of, admit_health_request, health_rate_limit
+from discreet.server.http.access_log import AccessLog
 from discreet.server.http.error_responses import add_refusals
 from discreet.server.http.proxies import NamedProxies
 from discreet.server.http.server_limits import Limits
@@ -41,7 +41,7 @@ def prefix_of(name: str) -> str:
     return f"/d/{quote(name)}"
 
 
-def check_apart(places: Sequence[Path]) -> None:
+def check_separate(places: Sequence[Path]) -> None:
     """Refuse catalogs that cannot be served side by side, before any of them is opened: each needs a name and books of its own.
 
     `places` are their files, as paths from the root.
@@ -65,7 +65,7 @@ def check_apart(places: Sequence[Path]) -> None:
             )
 
 
-def check_other_books(catalog: Catalog, opened: Collection[str]) -> None:
+def check_separate_ledger(catalog: Catalog, opened: Collection[str]) -> None:
     """Refuse books that another dataset has `opened`, by their names, however the place is spelt: before anything is written into them."""
     with closing(Ledger.look(catalog.ledger)) as books:
         if books.name() in opened:
@@ -86,7 +86,7 @@ class Datasets:
 
     def __init__(self, apps: Iterable[FastAPI], limits: Limits) -> None:
         self._apps = {app.state.service.curator.dataset: app for app in apps}
-        self._hall = _hall(self._apps, limits)
+        self._index_app = _index_app(self._apps, limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -95,10 +95,10 @@ class Datasets:
             app = self._apps[inside[1]]
             await app({**scope, "path": inside[2], "root_path": f"/d/{inside[1]}"}, receive, send)
         else:
-            await self._hall(scope, receive, send)
+            await self._index_app(scope, receive, send)
 
 
-def _hall(apps: Mapping[str, FastAPI], limits: Limits) -> FastAPI:
+def _index_app(apps: Mapping[str, FastAPI], limits: Limits) -> FastAPI:
     """What is before all datasets: their list, and whether all of them are well."""
 
     @asynccontextmanager
@@ -108,34 +108,37 @@ def _hall(apps: Mapping[str, FastAPI], limits: Limits) -> FastAPI:
                 await running.enter_async_context(app.router.lifespan_context(app))
             yield
 
-    hall = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=all_of_them)
-    strangers, lookers = RateLimit(rate=limits.public_rate, at_once=limits.public_at_once), new_lookers()
+    index_app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=all_of_them)
+    unauthenticated, health_requests = (
+        RateLimit(rate=limits.public_rate, at_once=limits.public_at_once),
+        health_rate_limit(),
+    )
     page = _page(list(apps))
 
-    @hall.get("/healthz")
+    @index_app.get("/healthz")
     async def health(request: Request) -> dict[str, str]:
         request.state.route = "GET /healthz"
-        with admit_looker(lookers, request):
+        with admit_health_request(health_requests, request):
             await asyncio.gather(*(app.state.health.check() for app in apps.values()))
         return {"status": "ok"}
 
-    @hall.api_route("/{path:path}", methods=["GET", "POST", "PUT", "DELETE"])
+    @index_app.api_route("/{path:path}", methods=["GET", "POST", "PUT", "DELETE"])
     async def elsewhere(path: str, request: Request) -> Response:
         try:
-            with strangers.admit(address_of(request)):
-                return _in_the_hall(request, path, page=page, names=apps)
+            with unauthenticated.admit(address_of(request)):
+                return _index_response(request, path, page=page, names=apps)
         except TooMany:
-            request.state.hang_up = True
+            request.state.close_connection = True
             raise
 
-    add_refusals(hall)
-    hall.add_middleware(Door, telemetry=Telemetry())
+    add_refusals(index_app)
+    index_app.add_middleware(AccessLog, telemetry=Telemetry())
     if limits.proxies:
-        hall.add_middleware(NamedProxies, limits=limits)
-    return hall
+        index_app.add_middleware(NamedProxies, limits=limits)
+    return index_app
 
 
-def _in_the_hall(request: Request, path: str, *, page: str, names: Iterable[str]) -> Response:
+def _index_response(request: Request, path: str, *, page: str, names: Iterable[str]) -> Response:
     if request.method == "GET" and not path:
         request.state.route = "GET /"
         return HTMLResponse(page)

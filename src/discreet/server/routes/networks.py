@@ -16,7 +16,7 @@ from discreet.server.auth.service import service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.route_class import SharedRoute
 from discreet.server.http.serializers import JSON, Form
-from discreet.server.http.streaming import WaitingAnswer
+from discreet.server.http.streaming import SpooledAnswer
 from discreet.server.http.verb_routes import add_verb
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
@@ -35,7 +35,7 @@ def list_networks(request: Request) -> Response:
     return JSONResponse({"graphs": list(service_of(request).curator.catalog().graphs), "verbs": verbs})
 
 
-def _write(answer: GraphAnswer, file: WaitingAnswer) -> None:
+def _write(answer: GraphAnswer, file: SpooledAnswer) -> None:
     facts = {name: value for name, value in answer.summary.items() if name != "replayed"}  # a repeat has the same bytes
     file.write(json.dumps(to_json(facts), ensure_ascii=False).encode())
 

@@ -10,12 +10,12 @@ from fastapi import APIRouter, Request, Response
 from discreet.catalog import parse_catalog
 from discreet.catalog.catalog_warnings import warnings_of
 from discreet.errors import BadCatalog
-from discreet.server.auth.keys import KeyBook, key_facts
-from discreet.server.auth.roles import check_may_grant, check_other
+from discreet.server.auth.keys import KeyStore, key_summary
+from discreet.server.auth.roles import check_can_grant, check_other
 from discreet.server.auth.service import holder_of, service_of
-from discreet.server.http.error_responses import RESPONSES, refusal_facts
+from discreet.server.http.error_responses import RESPONSES, error_json
 from discreet.server.http.route_class import SharedRoute
-from discreet.server.http.serializers import document
+from discreet.server.http.serializers import json_response
 from discreet.server.schemas.query_bodies import CatalogText, NewCap, NewKey, NewUser, Rotation
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
@@ -24,14 +24,14 @@ routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 @routes.get("/keys")
 def list_keys(request: Request) -> Response:
     """Every key, without what opens the door."""
-    return document(request, {"keys": [key_facts(key) for key in service_of(request).keys.all()]})
+    return json_response(request, {"keys": [key_summary(key) for key in service_of(request).keys.all()]})
 
 
 @routes.post("/keys", status_code=201)
 def create_key(body: NewKey, request: Request) -> dict[str, str]:
     """A new key, shown once. With `cap`, an analyst's account is opened in the same step; without an account there is no key."""
     holder, cap = holder_of(request), None if body.cap is None else body.cap.filter
-    check_may_grant(holder, body.role, name=body.name)
+    check_can_grant(holder, body.role, name=body.name)
     return {"key": service_of(request).keys.create(body.name, role=body.role, days=body.days, cap=cap, by=holder.id)}
 
 
@@ -47,11 +47,11 @@ def revoke_key(number: str, request: Request) -> None:
     _granted(request, number).revoke(number, by=holder_of(request).id)
 
 
-def _granted(request: Request, number: str) -> KeyBook:
+def _granted(request: Request, number: str) -> KeyStore:
     """The keys, if whoever asks may give and take the role of this one."""
     keys = service_of(request).keys
     issued = keys.issued(number)
-    check_may_grant(holder_of(request), issued.role, name=issued.name)
+    check_can_grant(holder_of(request), issued.role, name=issued.name)
     return keys
 
 
@@ -59,7 +59,7 @@ def _granted(request: Request, number: str) -> KeyBook:
 def list_users(request: Request) -> Response:
     """Everybody who has a role when the owner's proxy signs them in."""
     users = service_of(request).keys.users()
-    return document(request, {"users": [{"name": name, "role": role} for name, role in sorted(users.items())]})
+    return json_response(request, {"users": [{"name": name, "role": role} for name, role in sorted(users.items())]})
 
 
 @routes.put("/users/{name}", status_code=204)
@@ -67,7 +67,7 @@ def set_user(name: str, body: NewUser, request: Request) -> None:
     """Give a user of the proxy a role."""
     holder, keys = holder_of(request), service_of(request).keys
     for role in {body.role, keys.users().get(name, body.role)}:
-        check_may_grant(holder, role, name=name)
+        check_can_grant(holder, role, name=name)
     keys.set_user(name, body.role, by=holder.id)
 
 
@@ -75,7 +75,7 @@ def set_user(name: str, body: NewUser, request: Request) -> None:
 def remove_user(name: str, request: Request) -> None:
     """Take a user's role away."""
     holder, keys = holder_of(request), service_of(request).keys
-    check_may_grant(holder, keys.users().get(name, "analyst"), name=name)
+    check_can_grant(holder, keys.users().get(name, "analyst"), name=name)
     keys.set_user(name, None, by=holder.id)
 
 
@@ -119,7 +119,7 @@ def catalog_text(request: Request) -> dict[str, Any]:
     try:
         return {"text": text, "warnings": warnings_of(parse_catalog(text)), "problem": None}
     except BadCatalog as problem:
-        return {"text": text, "warnings": [], "problem": refusal_facts(problem)}
+        return {"text": text, "warnings": [], "problem": error_json(problem)}
 
 
 @routes.post("/catalog/check")

@@ -73,9 +73,9 @@ async def sign_in(given: SignIn, request: Request) -> Response:
     service = service_of(request)
     with service.sign_ins.admit(address_of(request)):
         if given.link is not None:
-            token = await in_thread(service.shares.keys, service.sessions.begin_by_link, given.link)
+            token = await in_thread(service.pools.keys, service.sessions.open_by_link, given.link)
         else:
-            token = await in_thread(service.shares.keys, service.sessions.begin, given.key or "")
+            token = await in_thread(service.pools.keys, service.sessions.open, given.key or "")
     response = Response(status_code=204)
     secure = request.url.scheme == "https"
     response.set_cookie(

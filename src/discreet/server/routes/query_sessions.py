@@ -17,12 +17,12 @@ from discreet.core.json_codec import to_json
 from discreet.errors import BadInput
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
-from discreet.server.http.idempotency import NAME, answered
+from discreet.server.http.idempotency import NAME, respond
 from discreet.server.http.request_body import LimitedRequest
 from discreet.server.http.route_class import SharedRoute
 from discreet.server.http.serializers import JSON, Form
-from discreet.server.http.streaming import WaitingAnswer
-from discreet.server.jobs.running_queries import Job, plan_of
+from discreet.server.http.streaming import SpooledAnswer
+from discreet.server.jobs.running_queries import Job, plan_job
 from discreet.server.schemas.request_models import Body, PlannableBody, body_of
 from discreet.server.schemas.strict_json import in_document
 
@@ -65,9 +65,9 @@ async def open_session(request: LimitedRequest) -> Response:
         )
     if body.dry:
         return await service.queries.explain(
-            plan_of(wanted), holder=holder, then=lambda plan: JSONResponse(to_json(plan))
+            plan_job(wanted), holder=holder, then=lambda plan: JSONResponse(to_json(plan))
         )
-    return await answered(request, _open(wanted), _FORM)
+    return await respond(request, _open(wanted), _FORM)
 
 
 @routes.post("/sessions/{session_id}/answers", openapi_extra={**in_document(ANSWERS), "parameters": [NAME]})
@@ -75,7 +75,7 @@ async def answer(session_id: str, request: LimitedRequest) -> Response:
     """Answer queries in a session that you opened; the answers are stored together. Free: the session is paid for."""
     body = await request.read(ANSWERS)
     service_of(request).check_dataset(body.dataset)
-    return await answered(request, _answer(body.request(SessionAnswersRequest, session_id=session_id)), _FORM)
+    return await respond(request, _answer(body.request(SessionAnswersRequest, session_id=session_id)), _FORM)
 
 
 def _open(wanted: SessionRequest) -> Job[_Reply]:
@@ -96,7 +96,7 @@ def _answer(wanted: SessionAnswersRequest) -> Job[_Reply]:
     return job
 
 
-def _write(reply: _Reply, file: WaitingAnswer) -> None:
+def _write(reply: _Reply, file: SpooledAnswer) -> None:
     file.write(reply.stored)
 
 

@@ -22,8 +22,17 @@ from discreet.pipeline.call import Call
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.route_class import SharedRoute
-from discreet.server.http.serializers import CSV, JSON, PARQUET, TABLES, Form, document, sent, written_as
-from discreet.server.http.streaming import WaitingAnswer
+from discreet.server.http.serializers import (
+    CSV,
+    JSON,
+    PARQUET,
+    TABLES,
+    Form,
+    bytes_response,
+    json_response,
+    render_json,
+)
+from discreet.server.http.streaming import SpooledAnswer
 from discreet.server.http.verb_routes import add_verb
 from discreet.server.jobs.recent_releases import RecentReleases
 from discreet.synthetic.quality.quality_report import html_report, summary
@@ -39,13 +48,15 @@ MOST_VALUES = 40_000_000
 @routes.get("/releases")
 def list_releases(request: Request) -> Response:
     """The names of releases that you have paid for; all of them for the owner."""
-    return JSONResponse({"releases": service_of(request).curator.as_analyst(holder_of(request).asks_as).releases()})
+    return JSONResponse(
+        {"releases": service_of(request).curator.as_analyst(holder_of(request).charged_analyst).releases()}
+    )
 
 
 @routes.get("/releases/{name}")
 async def find_release(name: str, request: Request) -> Response:
     """What a release of yours was made of; with `Accept: application/vnd.discreet.release`, the release itself."""
-    return await _looked_up(name, request, _form_of(request))
+    return await _release_response(name, request, _form_of(request))
 
 
 @routes.get("/releases/{name}/rows")
@@ -55,17 +66,17 @@ async def draw_rows(
     """Synthetic rows as CSV, or as Parquet where that is accepted: `count` of them, or about as many as there are of people, at most 1,000,000."""
     kind = PARQUET if PARQUET in request.headers.get("accept", "") else CSV
     write = partial(_rows, kind=kind, count=count, recent=service_of(request).recent)
-    return await _looked_up(name, request, Form(kind, write), is_long=True)
+    return await _release_response(name, request, Form(kind, write), is_long=True)
 
 
 @routes.get("/releases/{name}/report")
-async def tell_quality(
+async def quality_report(
     name: str, request: Request, level: Annotated[float, UrlParameter(gt=0, lt=1)] = CONFIDENCE
 ) -> Response:
     """How good synthetic data is: every column's counts with a bound, and a bound for every pair of columns; as a page with `Accept: text/html`."""
     is_page = HTML in request.headers.get("accept", "")
     write = partial(_quality, level=level, is_page=is_page, recent=service_of(request).recent)
-    return await _looked_up(name, request, Form(HTML if is_page else JSON, write), is_long=True)
+    return await _release_response(name, request, Form(HTML if is_page else JSON, write), is_long=True)
 
 
 @routes.put("/releases/{name}/published", status_code=204)
@@ -80,16 +91,16 @@ def find_published(name: str, request: Request) -> Response:
     """A release that the owner has published, for everybody: what it was made of; with `Accept: application/vnd.discreet.release`, the release itself."""
     release = stored_release(service_of(request).curator.ledger.published_answer(name), name=name)
     if MEDIA_TYPE in request.headers.get("accept", ""):
-        return sent(request, MEDIA_TYPE, [release.as_bytes()])
-    return document(request, release.summary)
+        return bytes_response(request, MEDIA_TYPE, [release.as_bytes()])
+    return json_response(request, release.summary)
 
 
-async def _looked_up(name: str, request: Request, form: Form[RunRelease], *, is_long: bool = False) -> Response:
+async def _release_response(name: str, request: Request, form: Form[RunRelease], *, is_long: bool = False) -> Response:
     """A release by its name; free. To make rows a model is fitted, which takes seconds: each analyst has one place for that."""
     service, holder = service_of(request), holder_of(request)
-    service.writing.check_room(holder.name)
+    service.long_answers.check(holder.name)
     prepared = await service.queries.look_up(
-        lambda curator: curator.as_analyst(holder.asks_as).release(name),
+        lambda curator: curator.as_analyst(holder.charged_analyst).release(name),
         holder=holder,
         then=partial(form.prepare, service=service, analyst=holder.name),
         is_long=is_long,
@@ -103,15 +114,15 @@ def _form_of(request: Request) -> Form[Any]:
     return Form(JSON, _facts)
 
 
-def _facts(release: RunRelease, file: WaitingAnswer) -> None:
-    file.write(written_as(release.details).encode())
+def _facts(release: RunRelease, file: SpooledAnswer) -> None:
+    file.write(render_json(release.details).encode())
 
 
-def _release(release: RunRelease, file: WaitingAnswer) -> None:
+def _release(release: RunRelease, file: SpooledAnswer) -> None:
     file.write(release.as_bytes())
 
 
-def _rows(release: RunRelease, file: WaitingAnswer, *, kind: str, count: int | None, recent: RecentReleases) -> None:
+def _rows(release: RunRelease, file: SpooledAnswer, *, kind: str, count: int | None, recent: RecentReleases) -> None:
     fitted = _fitted(release, recent)
     most = min(MOST_ROWS, MOST_VALUES // len(fitted.domain.columns))
     wanted = min(most, max(0, round(fitted.total))) if count is None else count
@@ -120,9 +131,9 @@ def _rows(release: RunRelease, file: WaitingAnswer, *, kind: str, count: int | N
     TABLES[kind](iter([fitted.sample(wanted)]), file)
 
 
-def _quality(release: RunRelease, file: WaitingAnswer, *, level: float, is_page: bool, recent: RecentReleases) -> None:
+def _quality(release: RunRelease, file: SpooledAnswer, *, level: float, is_page: bool, recent: RecentReleases) -> None:
     fitted = _fitted(release, recent)
-    file.write((html_report(fitted, level) if is_page else written_as(summary(fitted, level))).encode())
+    file.write((html_report(fitted, level) if is_page else render_json(summary(fitted, level))).encode())
 
 
 def _fitted(release: RunRelease, recent: RecentReleases) -> SyntheticRelease:

@@ -14,7 +14,7 @@ from discreet.server.auth.roles import Holder
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.route_class import SharedRoute
-from discreet.server.http.serializers import form_of, recalled
+from discreet.server.http.serializers import form_of, recall_response
 from discreet.server.http.thread_pools import in_thread
 from discreet.server.jobs.saved_store import PAGE, Saved
 from discreet.server.schemas.query_bodies import NewSaved
@@ -31,7 +31,7 @@ def list_saved(request: Request, after: str | None = None) -> Response:
     What comes after them has the number `next` as its `after`; it is null at the end.
     """
     holder = holder_of(request)
-    page = service_of(request).saved.seen_by(holder, after=after)
+    page = service_of(request).saved.visible_to(holder, after=after)
     following = page[-1].number if len(page) == PAGE else None
     return JSONResponse({"saved": [_facts(saved, holder) for saved in page], "next": following})
 
@@ -63,11 +63,13 @@ def delete_saved(number: str, request: Request) -> None:
 async def saved_answer(number: str, request: Request) -> Response:
     """What its author was answered, free: they have paid for it, and chose to show it. Never asks."""
     service, holder = service_of(request), holder_of(request)
-    with service.guard.admit(holder.name):
-        saved, query = await in_thread(service.shares.books, _found, request, number)
+    with service.rate_limit.admit(holder.name):
+        saved, query = await in_thread(service.pools.ledger, _found, request, number)
     form = form_of(request.headers.get("accept", ""), service, level=query.level)
     try:
-        return await recalled(query.request(AskRequest), service, holder=holder, paid_by=saved.paid_by, form=form)
+        return await recall_response(
+            query.request(AskRequest), service, holder=holder, charged_analyst=saved.charged_analyst, form=form
+        )
     except NotAnswered:
         raise NotAnswered(
             "Its author has no answer to this question on the present data.", next_step="Open the question, and ask it."

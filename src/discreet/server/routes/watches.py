@@ -15,11 +15,11 @@ from discreet.pipeline.threshold_watch import Watch
 from discreet.results.models import WatchStatus
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
-from discreet.server.http.idempotency import NAME, answered
+from discreet.server.http.idempotency import NAME, respond
 from discreet.server.http.request_body import LimitedRequest
 from discreet.server.http.route_class import SharedRoute
 from discreet.server.http.serializers import JSON, Form
-from discreet.server.http.streaming import WaitingAnswer
+from discreet.server.http.streaming import SpooledAnswer
 from discreet.server.schemas.request_models import Body, body_of
 from discreet.server.schemas.strict_json import in_document
 
@@ -48,7 +48,7 @@ async def begin(request: LimitedRequest) -> Response:
         watch: Watch = api.outcome(wanted)
         return _Said(watch.status, watch.replayed)
 
-    return await answered(request, begun, _FORM)
+    return await respond(request, begun, _FORM)
 
 
 @routes.post("/watch/evaluate", openapi_extra={**in_document(WATCH), "parameters": [NAME]})
@@ -61,7 +61,7 @@ async def evaluate(request: LimitedRequest) -> Response:
         watch.evaluate()
         return _Said(watch.status)
 
-    return await answered(request, evaluated, _FORM)
+    return await respond(request, evaluated, _FORM)
 
 
 @routes.post("/watch/recall", openapi_extra=in_document(WATCH))
@@ -69,7 +69,7 @@ async def recall(request: LimitedRequest) -> Response:
     """What a watch of yours has said so far; nothing is read or spent."""
     wanted, service, holder = await _read(request), service_of(request), holder_of(request)
     prepared = await service.queries.look_up(
-        lambda curator: _Said(curator.as_analyst(holder.asks_as).recall(wanted).status),
+        lambda curator: _Said(curator.as_analyst(holder.charged_analyst).recall(wanted).status),
         holder=holder,
         then=partial(_FORM.prepare, service=service, analyst=holder.name),
     )
@@ -82,7 +82,7 @@ async def _read(request: LimitedRequest) -> WatchRequest:
     return body.request(WatchRequest)
 
 
-def _written(said: _Said, file: WaitingAnswer) -> None:
+def _written(said: _Said, file: SpooledAnswer) -> None:
     file.write(said.stored)
 
 

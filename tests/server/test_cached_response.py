@@ -5,15 +5,15 @@ import asyncio
 import pytest
 
 from discreet.server.http import cached_response
-from discreet.server.http.cached_response import Shown
+from discreet.server.http.cached_response import CachedResponse
 
 
 @pytest.fixture(autouse=True)
 def _long(monkeypatch):
-    monkeypatch.setattr(cached_response, "_LASTS", 3600.0)
+    monkeypatch.setattr(cached_response, "_MAX_AGE", 3600.0)
 
 
-class Making:
+class Rendering:
     mark = calls = 0
 
     def __call__(self):
@@ -21,36 +21,36 @@ class Making:
         return b"%d" % self.mark
 
 
-def test_a_crowd_has_it_made_once_and_again_when_something_changed():
-    make = Making()
+def test_many_requests_share_one_rendering_until_the_version_changes():
+    make = Rendering()
 
-    async def crowd():
-        card = Shown(make, mark=lambda: make.mark)
+    async def requests():
+        card = CachedResponse(make, version=lambda: make.mark)
         assert set(await asyncio.gather(*(card.content() for _ in range(100)))) == {b"0"}
         assert await card.content() == b"0"
         make.mark = 1
         assert set(await asyncio.gather(*(card.content() for _ in range(100)))) == {b"1"}
 
-    asyncio.run(crowd())
+    asyncio.run(requests())
     assert make.calls == 2
 
 
-def test_what_changes_all_the_time_is_made_a_few_times_a_second_and_nobody_waits_for_an_end(monkeypatch):
+def test_a_version_that_always_changes_is_rendered_a_few_times_a_second_and_every_request_ends(monkeypatch):
     monkeypatch.setattr(cached_response, "_PAUSE", 0.05)
-    make, marks = Making(), iter(range(10**9))
+    make, marks = Rendering(), iter(range(10**9))
 
-    async def crowd():
-        card = Shown(make, mark=lambda: next(marks))
+    async def requests():
+        card = CachedResponse(make, version=lambda: next(marks))
         began = asyncio.get_running_loop().time()
         for _ in range(5):
             await asyncio.gather(*(card.content() for _ in range(100)))
         return asyncio.get_running_loop().time() - began
 
-    took = asyncio.run(crowd())
+    took = asyncio.run(requests())
     assert make.calls <= 1 + took / 0.05
 
 
-def test_who_comes_after_a_failure_is_shown_what_there_is(monkeypatch):
+def test_a_request_after_a_failed_rendering_gets_the_next_one(monkeypatch):
     outcomes = [OSError(), b"fine"]
 
     def make():
@@ -59,10 +59,10 @@ def test_who_comes_after_a_failure_is_shown_what_there_is(monkeypatch):
             raise outcome
         return outcome
 
-    async def crowd():
-        card = Shown(make, mark=lambda: 1)
+    async def requests():
+        card = CachedResponse(make, version=lambda: 1)
         with pytest.raises(OSError):
             await card.content()
         return await card.content()
 
-    assert asyncio.run(crowd()) == b"fine"
+    assert asyncio.run(requests()) == b"fine"

@@ -16,7 +16,7 @@ from discreet.accounting import open_filter
 from discreet.concurrency.token_bucket import TokenBuckets
 from discreet.local import Client, Task
 from discreet.samples import write_clinic
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 from discreet.server.auth.roles import ROUTES
 from discreet.server.http import serializers
 from discreet.server.http.http_app import create_app
@@ -34,13 +34,13 @@ TASK = Task.frequency("colours", domain=["red", "blue"], epsilon=2.0)
 ELSEWHERE = "203.0.113.5"
 
 
-class Door:
+class RunningServer:
     """A service in this process."""
 
     def __init__(self, folder, *, rate=1e6, **limits):
         config = write_clinic(folder, patients=20, visits=50)
         self.ledger = start_ledger(config)
-        self.book, self.curator = KeyBook.open(self.ledger), open_curator(config)
+        self.book, self.curator = KeyStore.open(self.ledger), open_curator(config)
         self.key = {"Authorization": f"Bearer {self.book.create('olga', role='owner')}"}
         self.app = create_app(self.curator, self.book, class_ms=0, rate=rate, config=config, limits=Limits(**limits))
 
@@ -50,8 +50,8 @@ class Door:
 
 
 @pytest.fixture
-def door(tmp_path):
-    made = Door(tmp_path)
+def running(tmp_path):
+    made = RunningServer(tmp_path)
     yield made
     made.close()
 
@@ -62,7 +62,7 @@ def door(tmp_path):
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory):
     made = Server(tmp_path_factory.mktemp("proxied"))
-    book = KeyBook.open(str(made.config.parent / "ledger.sqlite"))
+    book = KeyStore.open(str(made.config.parent / "ledger.sqlite"))
     book.set_user("boss", "owner")
     book.close()
     yield made.start("--proxy", PROXY, "--user-header", HEADER, "--public-rate", "2")
@@ -102,15 +102,15 @@ def test_an_address_in_a_trailer_is_not_believed(proxied):
 
 @pytest.mark.usefixtures("_clock_stands_still")
 def test_who_is_refused_with_a_key_is_slowed_down_like_a_stranger_and_nobody_else_is(tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.server.auth.auth_middleware._SLOWED", 0.0)
-    door = Door(tmp_path, rate=5, public_rate=3)
-    mallory, anna = (door.book.create(name, role="metrics") for name in ("mallory", "anna"))
-    door.book._ledger.open_account(open_filter(1), analyst="bob")
-    removed = door.book.create("bob")
-    door.book._ledger.record(lambda _: [("close", {"account": "analyst:bob"})], by="catalog")
-    assert len(door.book.all()) == 4  # and has read on
+    monkeypatch.setattr("discreet.server.auth.auth_middleware._DELAY", 0.0)
+    running = RunningServer(tmp_path, rate=5, public_rate=3)
+    mallory, anna = (running.book.create(name, role="metrics") for name in ("mallory", "anna"))
+    running.book._ledger.open_account(open_filter(1), analyst="bob")
+    removed = running.book.create("bob")
+    running.book._ledger.record(lambda _: [("close", {"account": "analyst:bob"})], by="catalog")
+    assert len(running.book.all()) == 4  # and has read on
 
-    with contextlib.closing(door), client_of(door.app) as client:
+    with contextlib.closing(running), client_of(running.app) as client:
 
         def refused(key, times):
             answers = [client.get("/v1/keys", headers={"Authorization": f"Bearer {key}"}) for _ in range(times)]
@@ -126,9 +126,9 @@ def test_nobody_fills_the_log(caplog):
 
     async def noted():
         for _ in range(1_000):
-            telemetry.note("/v1/keys", 401, holder=None, code="no-access")
-            telemetry.note("/v1/keys", 403, holder="key 1", code="forbidden")
-        telemetry.note("/v1/keys", 200, holder="key 2", code=None)
+            telemetry.record("/v1/keys", 401, holder=None, code="no-access")
+            telemetry.record("/v1/keys", 403, holder="key 1", code="forbidden")
+        telemetry.record("/v1/keys", 200, holder="key 2", code=None)
         await asyncio.sleep(0)
 
     with caplog.at_level("INFO", logger="discreet.server"):
@@ -144,13 +144,13 @@ def test_nobody_fills_the_log(caplog):
 # What is shown to everybody
 
 
-def test_the_card_is_made_once_for_many(door, monkeypatch):
-    made, card = [], door.curator.card
-    monkeypatch.setattr(type(door.curator), "card", lambda _: made.append(1) or card())
-    monkeypatch.setattr("discreet.server.http.cached_response._LASTS", 3600.0)
-    with client_of(door.app) as client:
+def test_the_card_is_made_once_for_many(running, monkeypatch):
+    made, card = [], running.curator.card
+    monkeypatch.setattr(type(running.curator), "card", lambda _: made.append(1) or card())
+    monkeypatch.setattr("discreet.server.http.cached_response._MAX_AGE", 3600.0)
+    with client_of(running.app) as client:
         seen = {client.get("/v1/transparency").json()["dataset"] for _ in range(20)}
-    assert seen == {door.curator.dataset}
+    assert seen == {running.curator.dataset}
     assert len(made) <= 2, "once more where the first look found entries that this process had not seen"
 
 
@@ -202,10 +202,10 @@ def requests_of(number, message):
         yield route, method, path, {"content": message} if is_message else {"json": bodies.get(route)}
 
 
-def test_no_route_and_nothing_before_it_reaches_a_database_from_the_event_loop(door, touched, monkeypatch):
+def test_no_route_and_nothing_before_it_reaches_a_database_from_the_event_loop(running, touched, monkeypatch):
     monkeypatch.setattr("discreet.server.auth.keys._REMEMBERED", -1.0)  # every request has something to catch up with
-    with client_of(door.app) as client:
-        client.headers.update(door.key)
+    with client_of(running.app) as client:
+        client.headers.update(running.key)
         assert client.post("/v1/tasks", json={"spec": dict(TASK.spec)}).status_code == 201
         saved = client.post("/v1/saved", json={"name": "shared", "query": QUERY, "shared": True}).json()
         for route, method, path, given in requests_of(saved["number"], Client(TASK).report("red")):
@@ -215,22 +215,22 @@ def test_no_route_and_nothing_before_it_reaches_a_database_from_the_event_loop(d
 
 
 def test_a_saved_answer_is_counted_before_it_is_looked_up(tmp_path):
-    door = Door(tmp_path)
-    door.app.state.service.guard._requests = TokenBuckets(capacity=4, rate=2)
-    with client_of(door.app) as client:
-        seen = {client.get("/v1/saved/none/answer", headers=door.key).status_code for _ in range(12)}
+    running = RunningServer(tmp_path)
+    running.app.state.service.rate_limit._requests = TokenBuckets(capacity=4, rate=2)
+    with client_of(running.app) as client:
+        seen = {client.get("/v1/saved/none/answer", headers=running.key).status_code for _ in range(12)}
     assert seen == {404, 429}
-    door.close()
+    running.close()
 
 
 def test_strangers_are_refused_and_do_not_pile_up_while_somebody_keeps_the_database(tmp_path, monkeypatch):
-    door = Door(tmp_path, public_rate=1.0, public_at_once=2)
+    running = RunningServer(tmp_path, public_rate=1.0, public_at_once=2)
     monkeypatch.setattr("discreet.server.auth.keys._REMEMBERED", -1.0)
-    monkeypatch.setattr("discreet.server.auth.auth_middleware._SLOWED", 0.0)
+    monkeypatch.setattr("discreet.server.auth.auth_middleware._DELAY", 0.0)
     is_held, may_go = threading.Event(), threading.Event()
 
     def hold():
-        with sqlite3.connect(door.ledger, isolation_level=None) as database:
+        with sqlite3.connect(running.ledger, isolation_level=None) as database:
             database.execute("BEGIN IMMEDIATE")
             is_held.set()
             may_go.wait(30)
@@ -238,7 +238,7 @@ def test_strangers_are_refused_and_do_not_pile_up_while_somebody_keeps_the_datab
         database.close()
 
     async def knock():
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(door.app), base_url="http://x") as client:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(running.app), base_url="http://x") as client:
             keyless = [asyncio.ensure_future(client.get("/v1/budget")) for _ in range(20)]
             answers = asyncio.as_completed(keyless)
             early = Counter([(await next(answers)).status_code for _ in range(18)])
@@ -250,7 +250,7 @@ def test_strangers_are_refused_and_do_not_pile_up_while_somebody_keeps_the_datab
         is_held.wait(10)
         early, late = asyncio.run(asyncio.wait_for(knock(), 20))
     assert (early, late) == ({429: 18}, {401: 2})
-    door.close()
+    running.close()
 
 
 # Wherever strangers knock
@@ -262,20 +262,20 @@ def test_strangers_are_refused_and_do_not_pile_up_while_somebody_keeps_the_datab
     [("GET", "/nowhere"), ("PATCH", "/v1/ask"), ("GET", "/page/dom.js"), ("GET", "/page/none"), ("GET", "/v1/budget"), ("GET", "/healthz")],
 )  # fmt: skip
 def test_every_route_and_none_counts_those_without_a_key(tmp_path, monkeypatch, method, path):
-    monkeypatch.setattr("discreet.server.auth.auth_middleware._SLOWED", 0.0)
-    door = Door(tmp_path, public_rate=3.0)
-    door.app.state.service.lookers._requests = TokenBuckets(capacity=6, rate=3, now=lambda: 0.0)
-    with client_of(door.app, address=ELSEWHERE) as client:
+    monkeypatch.setattr("discreet.server.auth.auth_middleware._DELAY", 0.0)
+    running = RunningServer(tmp_path, public_rate=3.0)
+    running.app.state.service.health_requests._requests = TokenBuckets(capacity=6, rate=3, now=lambda: 0.0)
+    with client_of(running.app, address=ELSEWHERE) as client:
         assert [client.request(method, path).status_code for _ in range(8)].count(429) >= 1
         other = "/nowhere" if path == "/healthz" else "/healthz"
         assert client.get(other).status_code != 429, "health and all else have limits of their own"
-    door.close()
+    running.close()
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1"])
-def test_a_machine_that_watches_its_own_health_is_never_refused(door, address):
-    door.app.state.service.lookers._rate = 1.0
-    with httpx.Client(transport=InProcess(door.app, address=address), base_url="http://x") as client:
+def test_a_machine_that_watches_its_own_health_is_never_refused(running, address):
+    running.app.state.service.health_requests._rate = 1.0
+    with httpx.Client(transport=InProcess(running.app, address=address), base_url="http://x") as client:
         assert {client.get("/healthz").status_code for _ in range(8)} == {200}
 
 
@@ -283,21 +283,21 @@ LISTS = ("/v1/keys", "/v1/users", "/v1/tasks", "/v1/collections", "/v1/ledger")
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_lists_that_grow_are_written_in_threads_and_counted_like_answers(door, path, monkeypatch):
-    threads, dumped = set(), serializers.written_as
+def test_lists_that_grow_are_written_in_threads_and_counted_like_answers(running, path, monkeypatch):
+    threads, dumped = set(), serializers.render_json
 
     def noting(value):
         threads.add(threading.get_ident())
         return dumped(value)
 
-    door.app.state.service.collections.publish(TASK)
-    door.book.set_user("boss", "owner")
-    monkeypatch.setattr(serializers, "written_as", noting)
-    with client_of(door.app) as client:
-        answer = client.get(path, headers=door.key)
+    running.app.state.service.collections.publish(TASK)
+    running.book.set_user("boss", "owner")
+    monkeypatch.setattr(serializers, "render_json", noting)
+    with client_of(running.app) as client:
+        answer = client.get(path, headers=running.key)
         assert answer.headers["content-type"] == "application/json"
         assert answer.json()[path.rpartition("/")[2].replace("ledger", "entries")]
         assert threads
         assert threading.get_ident() not in threads, "the event loop is in this thread"
-        monkeypatch.setattr(door.app.state.service.writing, "each", 10)
-        assert client.get(path, headers=door.key).json()["error"]["code"] == "too-large"
+        monkeypatch.setattr(running.app.state.service.long_answers, "each", 10)
+        assert client.get(path, headers=running.key).json()["error"]["code"] == "too-large"

@@ -16,15 +16,15 @@ from discreet.pipeline.call import Call
 from discreet.planning.answer_size import AnswerLimit
 from discreet.server.auth.rate_limit import RateLimit
 from discreet.server.http import serializers
-from discreet.server.http.access_log import Door
+from discreet.server.http.access_log import AccessLog
 from discreet.server.http.serializers import Form
-from discreet.server.http.streaming import Writing
+from discreet.server.http.streaming import LongAnswerQuota
 from discreet.server.http.telemetry import Telemetry
-from discreet.server.http.thread_pools import Shares
+from discreet.server.http.thread_pools import ThreadPools
 from discreet.server.jobs.running_queries import Queries
 from discreet.server.jobs.time_budget import TimeBudget
 from tests.server.conftest import Server
-from tests.server.test_door import LARGE, heads
+from tests.server.test_unauthenticated_load import LARGE, heads
 
 FORM = Form("text/plain", lambda answer, file: file.write(answer.text), AnswerLimit(2**28))
 
@@ -34,7 +34,7 @@ def prepared(service, size, form=FORM):
 
 
 def service_with(writing):
-    return SimpleNamespace(writing=writing, shares=Shares())
+    return SimpleNamespace(long_answers=writing, pools=ThreadPools())
 
 
 async def sent(service, answer):
@@ -42,45 +42,45 @@ async def sent(service, answer):
 
 
 def test_an_analyst_has_a_share_and_so_have_all_together_beside_a_reserve_for_each():
-    writing = Writing(each=2**21, together=3 * 2**20, reserve=2**18)
+    writing = LongAnswerQuota(each=2**21, together=3 * 2**20, reserve=2**18)
     writing.take("alice", 2**21)
-    for refused in (lambda: writing.check_room("alice"), lambda: writing.take("alice", 1)):
+    for refused in (lambda: writing.check("alice"), lambda: writing.take("alice", 1)):
         with pytest.raises(TooMany):
             refused()
     writing.take("bob", 2**20)
-    with pytest.raises(TooMany, match="others"):
+    with pytest.raises(TooMany, match="waiting to be read"):
         writing.take("bob", 1)
     writing.take("carol", 2**18)  # whatever others have
-    with pytest.raises(TooMany, match="others"):
+    with pytest.raises(TooMany, match="waiting to be read"):
         writing.take("carol", 1)
     for name, size in (("alice", 2**21), ("bob", 2**20), ("carol", 2**18)):
-        writing.give_back(name, size)
+        writing.release(name, size)
     assert not writing._sizes
 
 
 def test_what_waits_to_be_read_is_in_a_file_without_a_name_and_closed_when_it_has_left():
-    service = service_with(Writing())
+    service = service_with(LongAnswerQuota())
     short, long = (prepared(service, size) for size in (10, 2**20))
     assert not short.file._file._rolled
     assert long.file._file._rolled
-    assert service.writing._sizes == {"alice": 2**20}
+    assert service.long_answers._sizes == {"alice": 2**20}
     assert asyncio.run(sent(service, short)) == b"a" * 10
     assert asyncio.run(sent(service, long)) == b"a" * 2**20
     assert short.file.closed
     assert long.file.closed
-    assert not service.writing._sizes
+    assert not service.long_answers._sizes
 
 
 def test_what_nobody_reads_is_given_back():
-    service = service_with(Writing())
+    service = service_with(LongAnswerQuota())
     prepared(service, 2**20)
-    assert not service.writing._sizes
+    assert not service.long_answers._sizes
 
 
 @pytest.mark.parametrize("kind", serializers.TABLES)
 def test_writing_stops_where_an_answer_is_too_long(kind):
     """In the middle of a file: what is refused was never written."""
-    service, tables = service_with(Writing(each=2**20)), []
+    service, tables = service_with(LongAnswerQuota(each=2**20)), []
 
     def endless():
         while True:
@@ -91,15 +91,15 @@ def test_writing_stops_where_an_answer_is_too_long(kind):
     with pytest.raises(TooLarge, match="1 MiB"):
         form.prepare(None, service=service, analyst="alice")
     assert len(tables) < 100
-    assert not service.writing._sizes
+    assert not service.long_answers._sizes
 
 
 def test_who_reads_a_long_answer_too_slowly_is_hung_up_on(monkeypatch):
     monkeypatch.setattr(serializers, "_GRACE", -100.0)
-    service = service_with(Writing())
+    service = service_with(LongAnswerQuota())
     with pytest.raises(TimeoutError):
         asyncio.run(sent(service, prepared(service, 2**20)))
-    assert not service.writing._sizes
+    assert not service.long_answers._sizes
 
 
 def test_a_disk_that_is_full_is_a_refusal():
@@ -107,7 +107,7 @@ def test_a_disk_that_is_full_is_a_refusal():
         raise OSError
 
     with pytest.raises(TooMany):
-        prepared(service_with(Writing()), 1, Form("text/plain", full, AnswerLimit(2**28)))
+        prepared(service_with(LongAnswerQuota()), 1, Form("text/plain", full, AnswerLimit(2**28)))
 
 
 def test_who_waits_when_the_server_stops_hears_json():
@@ -122,7 +122,7 @@ def test_who_waits_when_the_server_stops_hears_json():
 
     async def stopped():
         scope = {"type": "http", "headers": [], "method": "POST"}
-        task = asyncio.ensure_future(Door(waits, Telemetry())(scope, None, send))
+        task = asyncio.ensure_future(AccessLog(waits, Telemetry())(scope, None, send))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -137,7 +137,7 @@ def test_a_question_that_found_no_thread_is_not_under_way():
     time_budget = TimeBudget(unit=0.001, longest=1, seconds_per_minute=60)
     queries = Queries(None, rate_limit=RateLimit(rate=10, at_once=2), time_budget=time_budget)
     queries._at_work = 2**20
-    alice = SimpleNamespace(name="alice", id="1", asks_as="alice")
+    alice = SimpleNamespace(name="alice", id="1", charged_analyst="alice")
     with pytest.raises(TooMany, match="Too many questions"):
         asyncio.run(queries.ask(None, holder=alice, call=Call(request_id="key"), then=None))
     assert len(queries) == 0

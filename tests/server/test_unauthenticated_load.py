@@ -28,7 +28,7 @@ SOON = 30.0 if SCALE == 1 else 2.0
 HEALTHY = 0.05
 """Seconds for half of all looks at /healthz, in the soak."""
 MOST_MEMORY = 500
-STRANGERS = Path(__file__).with_name("strangers.py")
+STRANGERS = Path(__file__).with_name("unauthenticated_load.py")
 
 
 def memory_of(server):

@@ -1,4 +1,4 @@
-"""A crowd without a key, in a process of its own: `python strangers.py PORT CONNECTIONS < request`.
+"""Many connections without a key, from a separate process: `python unauthenticated_load.py PORT CONNECTIONS < request`.
 
 The connections come from 6 addresses. Each sends the request, again whenever it is answered, and comes back when it is hung up on; until the
 process is told to stop. It then writes how many refusals it has seen.
