@@ -116,7 +116,7 @@ _CLINIC = """
 import sys
 from pathlib import Path
 from discreet.samples import write_clinic
-from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.keys import KeyStore
 folder, analysts = Path(sys.argv[1]), int(sys.argv[2])
 config = write_clinic(folder, patients=20_000, visits=100_000)
 caps = "".join(f"\\n[budget.analysts.a{i}]\\nepsilon = 1e6\\n" for i in range(analysts))
@@ -128,7 +128,7 @@ try:
     start_ledger(load_catalog(config)).close()
 except ImportError:  # the release before begins books by itself
     pass
-book = KeyBook.open(str(config.parent / "ledger.sqlite"))
+book = KeyStore.open(str(config.parent / "ledger.sqlite"))
 print(config, *(book.create(f"a{i}") for i in range(analysts)))
 book.close()
 """
