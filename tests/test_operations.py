@@ -103,21 +103,21 @@ def test_every_service_is_confined_and_every_secret_is_a_file():
 def test_settings_in_the_compose_file_are_read_by_the_product():
     source = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
     for name in COMPOSE["services"]["discreet"]["environment"]:
-        assert f'confided("{name.removesuffix("_FILE")}")' in source
+        assert f'read_secret("{name.removesuffix("_FILE")}")' in source
 
 
 def test_a_secret_is_read_from_the_file_that_is_named(tmp_path, monkeypatch):
     from discreet.errors import BadInput
-    from discreet.store.env_secrets import confided
+    from discreet.store.env_secrets import read_secret
 
     monkeypatch.setenv("DISCREET_SECRET", "from the environment")
-    assert confided("DISCREET_SECRET") == "from the environment"
+    assert read_secret("DISCREET_SECRET") == "from the environment"
     (tmp_path / "secret").write_text("from a file\n")
     monkeypatch.setenv("DISCREET_SECRET_FILE", str(tmp_path / "secret"))
-    assert confided("DISCREET_SECRET") == "from a file"
+    assert read_secret("DISCREET_SECRET") == "from a file"
     monkeypatch.setenv("DISCREET_SECRET_FILE", str(tmp_path / "missing"))
     with pytest.raises(BadInput, match="DISCREET_SECRET_FILE"):
-        confided("DISCREET_SECRET")
+        read_secret("DISCREET_SECRET")
 
 
 def test_the_image_s_command_holds_open_for_writing_what_is_in_its_folder_alone(tmp_path):

@@ -200,7 +200,7 @@ def test_two_who_refresh_at_once_begin_one_version(ledger):
     with pytest.raises(SourceUnsteady):
         ledger.refresh(source="b", after=1)
     with pytest.raises(SourceUnsteady):
-        ledger.keep_source("a", version=1)
+        ledger.record_source("a", version=1)
     assert [entry.kind for entry in ledger.history()].count("refresh") == 1
 
 

@@ -139,7 +139,7 @@ def test_the_card_tells_of_an_account_of_edges_that_renews_what_all_months_come_
         curator.graph("friends").edges(epsilon=0.8)
         (edges,) = curator.card().edges
         assert edges.in_words.endswith("all of it again each month")
-        assert (edges.renewal.every, edges.renewal.spent_in_all.epsilon) == ("month", 0.8)
+        assert (edges.renewal.every, edges.renewal.lifetime_spent.epsilon) == ("month", 0.8)
 
 
 def test_an_account_of_edges_ends_like_any_other_and_people_still_pay():

@@ -10,7 +10,7 @@ from discreet.ledger import Entry, Ledger, Request
 from discreet.ledger.chain import entry_chain
 from discreet.mechanisms import Laplace
 from discreet.store import open_store
-from discreet.store.secret import secret_of
+from discreet.store.secret import load_secret
 
 PRICE = 0.01
 
@@ -29,7 +29,7 @@ OPENED = []
 
 
 def open_ledger(where, **options):
-    ledger = Ledger(open_store(where), **{"secret": secret_of(where), **options})
+    ledger = Ledger(open_store(where), **{"secret": load_secret(where), **options})
     OPENED.append(ledger)
     return ledger
 

@@ -13,7 +13,7 @@ from discreet.ledger import Ledger, verify
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.entries import Entry, entry_hash
 from discreet.store import open_store
-from discreet.store.secret import secret_of
+from discreet.store.secret import load_secret
 from tests.ledger.asking import a_ledger, a_request, append, ask, in_child, open_ledger, output_of
 from tests.mutants.stores import DeferredStore, UnsyncedStore, commits_reach_the_disk, no_charge_is_lost
 
@@ -138,7 +138,7 @@ def test_a_torn_tail_loses_nothing_silently(tmp_path):
         torn = str(tmp_path / "torn.sqlite")
         _copied(path, torn)
         os.truncate(torn + "-wal", cut)
-        copy = open_ledger(torn, secret=secret_of(path))
+        copy = open_ledger(torn, secret=load_secret(path))
         found = verify(copy)
         assert found.sound, "what is left must be a whole prefix"
         lost += not verify(copy, anchor=seen).sound
@@ -181,7 +181,7 @@ def test_a_read_only_disk_grants_nothing(tmp_path):
     ledger = a_ledger(path)
     ask(ledger, a_request(0))
     ledger.close()
-    secret = secret_of(path)
+    secret = load_secret(path)
     for folder in (tmp_path, *tmp_path.parents):
         if folder != folder.parent and os.geteuid() == 0 and folder.stat().st_uid == 0:
             folder.chmod(folder.stat().st_mode | 0o011)

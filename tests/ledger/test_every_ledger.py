@@ -362,9 +362,9 @@ def test_who_looks_waits_for_no_writer_and_sees_what_was_committed(where):
         running, (account,), (charge,) = ledger.latest()
         assert (running.head, account.spent.epsilon) == (ledger.head(), 0.01)
         assert ledger.entry(charge.seq) == ledger.history()[charge.seq - 1] == charge
-        assert ledger.is_paid(a_request(1))
+        assert ledger.would_be_free(a_request(1))
         assert ledger.would_charge(a_request(2)) == {"dataset": True, "analyst:alice": True}
-        assert ledger.recalled(a_request(1)).receipt == charge.hash
+        assert ledger.stored_reservation(a_request(1)).receipt == charge.hash
         assert [past.number for past in history(ledger, None)] == [charge.seq]
         assert [balance.account for balance in balances(ledger, "alice")] == ["dataset", "alice"]
     elsewhere.close()
@@ -378,7 +378,7 @@ def test_looking_and_charging_at_once_never_disagree(where):
             running, (account,), latest = ledger.latest()
             assert running.accounts["dataset"].total == account.total
             assert tuple(entry.seq for entry in reversed(latest)) == running.latest
-            ledger.recalled(a_request(1))
+            ledger.stored_reservation(a_request(1))
 
     with ThreadPoolExecutor() as threads:
         lookers = [threads.submit(look) for _ in range(3)]

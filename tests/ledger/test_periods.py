@@ -73,7 +73,7 @@ def test_a_cap_is_exact_up_to_the_last_microsecond_and_whole_again_with_the_firs
     for _ in range(10):
         books.ask(0.1)
     assert books.is_full()
-    assert books.alice.spent_in_all.epsilon == 2.0
+    assert books.alice.lifetime_spent.epsilon == 2.0
     assert books.ledger.account().spent.epsilon == 2.0  # the dataset's own cap does not renew
     assert verify(books.ledger).sound
 
@@ -86,7 +86,7 @@ def test_a_dataset_that_renews_binds_all_analysts_in_each_period(where):
     books.now += timedelta(days=7)
     books.ask(0.5)
     assert books.is_full()  # a second week of the month: now the dataset's is full again, and alice's too
-    assert books.ledger.account().spent_in_all.epsilon == 1.0
+    assert books.ledger.account().lifetime_spent.epsilon == 1.0
 
 
 def test_what_is_paid_in_one_period_and_answered_in_the_next_counts_once_where_it_was_paid(where):
@@ -114,7 +114,7 @@ def test_a_question_is_charged_in_the_period_that_its_entry_is_of(where):
         except BudgetExceeded:
             continue
     books.ledger._clock.now = lambda: books.now
-    assert books.alice.spent_in_all.epsilon == 2.0
+    assert books.alice.lifetime_spent.epsilon == 2.0
     assert verify(books.ledger).sound
 
 
@@ -146,7 +146,7 @@ def test_periods_survive_a_restart_with_and_without_a_checkpoint(where):
             verify(books.ledger)  # sound books get one
         books.ledger.close()
         books.ledger = books.opened()
-        assert (books.alice.spent.epsilon, books.alice.spent_in_all.epsilon) == (0.5, 1.25)
+        assert (books.alice.spent.epsilon, books.alice.lifetime_spent.epsilon) == (0.5, 1.25)
     books.ask(0.5)
     assert books.is_full()
     assert verify(books.ledger, from_checkpoint=True).sound

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.errors import RequestConflict
 from discreet.ledger import verify
-from discreet.ledger.accounts.totals import Asked
+from discreet.ledger.accounts.totals import QueryCounts
 from discreet.ledger.charges import stored_queries
 from discreet.results.ledger_views import asked, history
 from discreet.samples import write_clinic
@@ -35,7 +35,7 @@ def test_a_thousand_repeats_of_long_words_write_a_few_short_entries(where, few):
     assert len(repeats) == 5
     assert all(len(str(entry)) < 1_000 for entry in repeats), "no words, and no price"
     assert ledger.account("alice").spent == ledger.account().spent
-    assert asked(ledger, "alice") == Asked(queries=6, free=5)
+    assert asked(ledger, "alice") == QueryCounts(queries=6, free=5)
     assert {(past.sql, past.epsilon, past.replayed) for past in history(ledger, "alice")[:5]} == {(WORDS, 0.01, True)}
     assert len({ledger.reserve(worded(1, name)).receipt for name in ("first", "again-0", "again-40")}) == 1
     assert verify(ledger).sound

@@ -144,14 +144,14 @@ def test_all_tasks_of_a_device_share_one_budget_that_no_task_can_raise(tmp_path)
     for number in range(3):
         Client(task(f"task {number}", 6.0), store=store).report("😀")
     client = Client(task("one more", 6.0, lifetime=1000), store=store)
-    assert client.spent_in_all == 18
+    assert client.lifetime_spent == 18
     with pytest.raises(ClientRefused, match="at most ε 20 in all") as refused:
         client.report("😀")
     assert refused.value.code == "budget-spent"
-    assert (client.reports, client.spent_in_all) == (0, 18)
+    assert (client.reports, client.lifetime_spent) == (0, 18)
     Client(task("a small one"), store=store).report("😀")
     assert Client(task("one more", 6.0, lifetime=1000), store=store, budget=26).report("😀")
-    assert client.spent_in_all == 26
+    assert client.lifetime_spent == 26
 
 
 def test_a_memoizing_task_is_paid_for_once_an_epoch():

@@ -362,7 +362,7 @@ def test_the_noisy_threshold_is_in_nothing_that_can_be_seen(curator):
     watched = watch(curator, threshold=10**12, epsilon=1e-9, analyst="alice")  # wide, so that its digits are its own
     watched.evaluate()
     secret = hidden(curator, watched)
-    known = curator.ledger.watched(watched._key, analyst=None)
+    known = curator.ledger.watch_state(watched._key, analyst=None)
     seen = [watched, known, watched.answers, curator.history(), curator.card(), curator.budget(), curator.catalog()]
     seen += [watched._run, curator.ledger.history()]
     assert not [one for one in seen if secret in repr(one)]

@@ -17,7 +17,7 @@ from discreet.api.requests.accounts import BudgetRequest, HistoryRequest
 from discreet.core.json_codec import from_json, to_json
 from discreet.core.loss import Loss
 from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess, Unreachable
-from discreet.ledger.accounts.account_rows import opened
+from discreet.ledger.accounts.account_rows import new_account
 from discreet.results import models
 from discreet.results.answer import Answer
 from discreet.results.answer_base import Shown
@@ -204,7 +204,7 @@ def test_every_dataclass_of_the_face_is_read_back_as_it_was_written(name, both):
         "EdgeBalance": models.EdgeBalance("friendships", Loss(3), Loss(0.5), "k times"),
         "Evaluation": models.Evaluation(1, above=False),
         "WatchStatus": watched.status,
-        "Renewal": renewal_of(opened("dataset", open_filter(1, 1e-6, renews="monthly"), date(2026, 11, 16))),
+        "Renewal": renewal_of(new_account("dataset", open_filter(1, 1e-6, renews="monthly"), date(2026, 11, 16))),
     }
     kind = getattr(models, name)
     assert from_json(kind, to_json(examples[name])) == examples[name]

@@ -4,7 +4,7 @@ import pytest
 
 from discreet.errors import NoAccess, UnknownAccount
 from discreet.ledger import Ledger
-from discreet.ledger.accounts.caps import CATALOG, closings
+from discreet.ledger.accounts.caps import CATALOG, close_entries
 from discreet.server.auth.keys import KeyStore
 from discreet.server.auth.page_sessions import Sessions
 from discreet.store import open_store
@@ -100,7 +100,7 @@ def test_a_session_of_an_analyst_whom_the_catalog_lists_no_more_has_ended_for_go
     ledger, sessions = book._ledger, Sessions(book)
     ledger.open_account(CAP, analyst="alice", by=CATALOG)
     token = sessions.open(book.create("alice"))
-    ledger.record(lambda draft: closings(draft, []), by=CATALOG)
+    ledger.record(lambda draft: close_entries(draft, []), by=CATALOG)
     assert sessions.holder(token).name == "alice", "as far as was read"
     book._refresh()
     with pytest.raises(UnknownAccount):

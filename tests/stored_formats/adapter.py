@@ -22,6 +22,7 @@ from discreet.accounting import open_filter
 from discreet.api.opening import open_curator, refresh
 from discreet.api.operations.ask import priced_plan
 from discreet.api.requests.ask import AskRequest
+from discreet.api.stored_releases import stored_release
 from discreet.catalog import load_catalog
 from discreet.engines import with_public_columns
 from discreet.engines.duckdb.snapshot import fingerprint_source, open_snapshot
@@ -35,7 +36,7 @@ from discreet.ledger.chain.checkpoint import Checkpoints
 from discreet.ledger.chain.entries import Entry, canonical
 from discreet.ledger.chain.entry_clock import Clock
 from discreet.ledger.chain.seals import Seals
-from discreet.ledger.charges.stored_queries import keep_answer, mark_paid
+from discreet.ledger.charges.stored_queries import record_charge, store_answer
 from discreet.ledger.charges.unit_of_work import UnitOfWork
 from discreet.local import Task
 from discreet.local.collector.report_store import ReportStore
@@ -52,7 +53,6 @@ from discreet.local.device.client import (
 from discreet.local.shuffling.shuffler import ShufflerStore
 from discreet.local.tasks.messages import read_message, write_batch
 from discreet.measurement.release_files import read_release, release_as_bytes
-from discreet.measurement.run_release import RunRelease
 from discreet.measurement.transcript import Step, Transcript, about
 from discreet.mechanisms import Adaptive, Gaussian
 from discreet.planning.query_planning import digest_of
@@ -132,7 +132,7 @@ def cap_account(ledger, analyst: str, epsilon: float) -> None:
 def accounts_of(ledger) -> dict[str, list]:
     """Cap and sum of all charges ever made, by account."""
     return {
-        account.name: [account.cap.epsilon, account.cap.delta, round(account.spent_in_all.epsilon, 9), account.frozen]
+        account.name: [account.cap.epsilon, account.cap.delta, round(account.lifetime_spent.epsilon, 9), account.frozen]
         for account in ledger.accounts()
     }
 
@@ -179,9 +179,9 @@ def copy_ledger(source: Path, target: Path, secret: bytes) -> None:
             draft = UnitOfWork(t, running, clock=Clock(lambda: datetime.now(UTC)), seals=seals)
             for entry in entries:
                 if entry.kind == "charge":
-                    mark_paid(draft, entry)
+                    record_charge(draft, entry)
                 elif entry.kind == "answer":
-                    keep_answer(draft, entry.body["question"], bytes(answers[entry.body["question"]]))
+                    store_answer(draft, entry.body["question"], bytes(answers[entry.body["question"]]))
             draft.write()
             save(t, accounts)
             Checkpoints(secret).write(t, running)
@@ -236,7 +236,7 @@ def finish_run(ledger, answer: bytes) -> bytes:
 
 
 def seal_of_waiting_step(note: str, secret: bytes) -> str:
-    return Seals(secret).of_text(note)
+    return Seals(secret).seal_text(note)
 
 
 def step_facts(body: bytes) -> list:
@@ -259,7 +259,7 @@ def rewrite_transcript(stored: bytes) -> bytes:
 
 def release_facts(content: bytes) -> dict:
     stored, name, receipt = read_release(content)
-    release = RunRelease.of_its_kind(stored, name=name, receipt=receipt)
+    release = stored_release(stored, name=name, receipt=receipt)
     facts = json.loads(json.dumps(release.summary))
     facts["looks"] = facts.pop("measurements")  # the examples have the earlier name; it is in no stored byte
     return {"name": name, "receipt": receipt, "facts": facts}

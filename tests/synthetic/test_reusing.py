@@ -79,9 +79,9 @@ def test_nobody_reuses_what_another_has_paid_for_before_it_is_published():
         his = curator.as_analyst("bob").synthesize(ROWS, **PRICE, reuse=True, name="all")
         assert (hers.reused, his.reused) == (["hers"], [])
         assert his.stored != hers.stored
-        for key in curator.ledger.seen_releases(analyst="alice"):
+        for key in curator.ledger.visible_releases(analyst="alice"):
             with pytest.raises(NotAnswered):
-                curator.ledger.seen_answer(key, analyst="bob")
+                curator.ledger.visible_answer(key, analyst="bob")
         assert set(curator.synthesize(ROWS, **PRICE, reuse=True, name="owner's").reused) == {"hers", "all"}
         curator.publish("hers")
         later = curator.as_analyst("bob").synthesize(ROWS, **PRICE, reuse=True, name="later")

@@ -18,14 +18,14 @@ from discreet.engines import DuckEngine, ReportProgress, SourceFingerprint, fing
 from discreet.errors import BadInput, SourceChanged, SourceUnsteady
 from discreet.ledger import Ledger
 from discreet.ledger.accounts.declared_ledger import (
-    books_of,
-    check_promises,
-    keep_declared,
-    note_served,
+    check_ledger_matches,
     open_existing_ledger,
+    open_ledger,
+    record_declarations,
+    record_served_catalog,
 )
-from discreet.ledger.chain.entries import AT_HAND
-from discreet.ledger.charges.ledger_opening import closed_if_refused
+from discreet.ledger.chain.entries import COMMAND_LINE
+from discreet.ledger.charges.ledger_opening import close_on_error
 
 _LOG = logging.getLogger("discreet")
 
@@ -46,11 +46,11 @@ def open_curator(
     place = None if isinstance(catalog, Catalog) else Path(catalog or config)
     given = catalog if isinstance(catalog, Catalog) else load_catalog(place or config)
     declared = with_public_columns(given, frames)
-    with closed_if_refused(books_of(declared, create_ledger=create_ledger)) as ledger:
+    with close_on_error(open_ledger(declared, create_ledger=create_ledger)) as ledger:
         dataset = "dataset" if place is None else place.resolve().parent.name
-        with closed_if_refused(_Opening(ledger, declared, dataset, tell).present(frames)) as curator:
-            keep_declared(ledger, declared)
-            note_served(ledger, declared)
+        with close_on_error(_Opening(ledger, declared, dataset, tell).present(frames)) as curator:
+            record_declarations(ledger, declared)
+            record_served_catalog(ledger, declared)
         return curator
 
 
@@ -62,13 +62,13 @@ def successor(curator: Curator, catalog: Catalog | None, *, refreshed_by: str | 
     served and nothing is stated: the owner may have said something else since.
     """
     declared, ledger = curator.declared if catalog is None else with_public_columns(catalog), curator.ledger
-    check_promises(ledger, declared)
+    check_ledger_matches(ledger, declared)
     opening = _Opening(ledger, declared, curator.dataset)
     following = opening.present() if refreshed_by is None else opening.refreshed(by=refreshed_by)
     try:
         if catalog is not None:
-            keep_declared(ledger, declared)
-            note_served(ledger, declared)
+            record_declarations(ledger, declared)
+            record_served_catalog(ledger, declared)
     except BaseException:
         following.close_data()
         raise
@@ -78,7 +78,7 @@ def successor(curator: Curator, catalog: Catalog | None, *, refreshed_by: str | 
 def refresh(
     config: str | Path = "discreet.toml",
     *,
-    by: str = AT_HAND,
+    by: str = COMMAND_LINE,
     anyway: bool = False,
     tell: ReportProgress = lambda *_: None,
 ) -> int:
@@ -87,10 +87,10 @@ def refresh(
     Where the source is what it was, the version stays as it is, unless one is wanted `anyway`.
     """
     catalog = with_public_columns(load_catalog(config))
-    with closing(books_of(catalog)) as ledger:
+    with closing(open_ledger(catalog)) as ledger:
         curator = _Opening(ledger, catalog, "dataset", tell).refreshed(by=by, anyway=anyway)
         curator.close_data()
-        keep_declared(ledger, catalog)
+        record_declarations(ledger, catalog)
     return curator.version
 
 
@@ -136,8 +136,8 @@ class _Opening:
 
     def _present(self, source: SourceFingerprint) -> Curator:
         content, ledger = source.content, self._ledger
-        version = ledger.version_read_from(content)
-        return self._over(version, source, lambda: ledger.keep_source(content, version=version))
+        version = ledger.version_for_source(content)
+        return self._over(version, source, lambda: ledger.record_source(content, version=version))
 
     def _begun(self, source: SourceFingerprint, *, by: str) -> Curator:
         content, ledger = source.content, self._ledger
@@ -162,7 +162,7 @@ class _Opening:
         """Read the data first, then have it written down, in one transaction that finds the books as they were."""
         salt = _salt(self._ledger, version)
         engine = DuckEngine(self._declared, salt=salt, version=version, source=source, frames=frames, tell=self._tell)
-        with closed_if_refused(engine):
+        with close_on_error(engine):
             noting()
             return Curator(self._declared, self._ledger, engine, version=version, dataset=self._dataset)
 

@@ -8,7 +8,7 @@ from datetime import date, datetime
 
 from discreet.core.loss import Neighbours
 from discreet.errors import NotAnswered, StoreUnavailable
-from discreet.ledger.accounts.account_rows import DATASET, Account, analyst_account, is_of_edges
+from discreet.ledger.accounts.account_rows import DATASET, Account, analyst_account, is_edge_account
 from discreet.ledger.accounts.totals import LedgerTotals
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.anchor import Anchor
@@ -18,13 +18,13 @@ from discreet.ledger.charges import release_names, run_steps, stored_queries, wa
 from discreet.ledger.charges.ledger_writer import Writer
 from discreet.ledger.charges.requests import Request, Reservation
 from discreet.ledger.charges.unit_of_work import UnitOfWork
-from discreet.ledger.charges.watch_rows import Watched
+from discreet.ledger.charges.watch_rows import WatchState
 from discreet.store import Store, unavailable
 
 _PULSE_SECONDS = 1.0
 
 
-class Books:
+class LedgerView:
     """What the books of one dataset say. What is told of accounts, charges and single entries was held against the seals."""
 
     def __init__(self, store: Store, *, anchor: Anchor, secret: bytes | None, now: Callable[[], datetime]) -> None:
@@ -60,9 +60,11 @@ class Books:
     def accounts(self, *, analyst: str | None = None) -> list[Account]:
         """The dataset's account first, then those of edges, then the analyst's, or all there are."""
         with self.writer.reading() as work:
-            of_edges = filter(is_of_edges, work.totals.accounts)
+            of_edges = filter(is_edge_account, work.totals.accounts)
             rows = work.accounts(*(() if analyst is None else (DATASET, *of_edges, analyst_account(analyst))))
-        return sorted(rows, key=lambda account: (account.name != DATASET, not is_of_edges(account.name), account.name))
+        return sorted(
+            rows, key=lambda account: (account.name != DATASET, not is_edge_account(account.name), account.name)
+        )
 
     # Data versions
 
@@ -77,7 +79,7 @@ class Books:
 
     # Queries and watches
 
-    def is_paid(self, request: Request) -> bool:
+    def would_be_free(self, request: Request) -> bool:
         """Whether a query would cost its asker nothing: it is answered, and they have paid for it."""
         with self._store.reading() as t:
             return stored_queries.is_free(t, request.key, request.analyst, edges=request.edges)
@@ -85,16 +87,16 @@ class Books:
     def would_charge(self, request: Request) -> dict[str, bool]:
         """The accounts that have not paid for a query yet, each with whether its cap allows it now. Charges nothing."""
         with self.writer.reading() as work:
-            state = stored_queries.state(work, request.key, request.analyst)
+            state = stored_queries.query_state(work, request.key, request.analyst)
             unpaid = stored_queries.unpaid_accounts(work, state, edges=request.edges)
             known = {account.name: account for account in work.accounts(*unpaid)} if unpaid else {}
             return {name: name in known and known[name].allows(request.releases) for name in unpaid}
 
-    def recalled(self, request: Request) -> Reservation | None:
+    def stored_reservation(self, request: Request) -> Reservation | None:
         """What was answered to an asker who has paid for it, looked up and not asked again; None where there is nothing."""
         with self.writer.reading() as work:
             work.check_open(request.analyst)
-            state = stored_queries.state(work, request.key, request.analyst)
+            state = stored_queries.query_state(work, request.key, request.analyst)
             unpaid = stored_queries.unpaid_accounts(work, state, edges=request.edges)
             is_theirs = not unpaid and state.asked is not None  # an owner pays nothing for what others paid for
             answer = stored_queries.stored_answer(work, state) if is_theirs else None
@@ -102,11 +104,11 @@ class Books:
                 return None
             return Reservation(request, stored_queries.receipt_of(work, state), (), answer)
 
-    def watched(self, query: str, *, analyst: str | None) -> Watched:
+    def watch_state(self, query: str, *, analyst: str | None) -> WatchState:
         """What is known of a watch, by the key that it was paid under."""
         with self.writer.reading() as work:
             work.check_open(analyst)
-            return watch_rows.watched(work, query)
+            return watch_rows.watch_state(work, query)
 
     def check_open(self, analyst: str | None) -> None:
         """Refuse an analyst whose account is frozen: nothing is replayed for them."""
@@ -117,17 +119,17 @@ class Books:
         """What a run has drawn so far, in order."""
         with self.writer.reading() as work:
             work.check_open(reservation.request.analyst)
-            return run_steps.kept(work, reservation.request.key)
+            return run_steps.load_steps(work, reservation.request.key)
 
     def named_releases(self, *, analyst: str | None) -> list[str]:
         """The names of releases that were stored: those that an analyst gave, or all for the owner; and what is published."""
         with self.writer.reading() as work:
             work.check_open(analyst)
-            named = release_names.given(work, analyst).items()
+            named = release_names.names_of(work, analyst).items()
             stored = {name for name, query in named if stored_queries.is_free(work.t, query, analyst)}
             return sorted(stored | release_names.published(work).keys())
 
-    def listed_releases(self, *, analyst: str | None) -> list[release_names.Listed]:
+    def listed_releases(self, *, analyst: str | None) -> list[release_names.NamedRelease]:
         """The same names, each with who gave it, as far as that is theirs to know, and whether all see it."""
         with self.writer.reading() as work:
             work.check_open(analyst)
@@ -141,17 +143,17 @@ class Books:
         """What was stored under a name that an analyst gave; for the owner their own, or else that of the first analyst by name. Else what is published."""
         with self.writer.reading() as work:
             work.check_open(analyst)
-            query = release_names.given(work, analyst).get(name)
-            known = None if query is None else stored_queries.state(work, query, analyst)
+            query = release_names.names_of(work, analyst).get(name)
+            known = None if query is None else stored_queries.query_state(work, query, analyst)
             is_theirs = known is not None and not (analyst and stored_queries.unpaid_accounts(work, known))
             answer = stored_queries.stored_answer(work, known) if known is not None and is_theirs else None
             return _published_answer(work, name) if answer is None else answer
 
-    def seen_releases(self, *, analyst: str | None) -> dict[str, str]:
+    def visible_releases(self, *, analyst: str | None) -> dict[str, str]:
         """The keys of finished releases that an analyst has paid for or that are published, all for the owner, each with a name: nothing is proved yet."""
         with self.writer.reading() as work:
             work.check_open(analyst)
-            seen = release_names.seen(work, analyst)
+            seen = release_names.visible(work, analyst)
             published = set(release_names.published(work).values())
             return {
                 key: name
@@ -159,12 +161,12 @@ class Books:
                 if stored_queries.is_free(work.t, key, None if key in published else analyst)
             }
 
-    def seen_answer(self, query: str, *, analyst: str | None) -> bytes:
+    def visible_answer(self, query: str, *, analyst: str | None) -> bytes:
         """What was stored for the key of a finished release, if the analyst has paid for it, it is published, or they are the owner."""
         with self.writer.reading() as work:
             work.check_open(analyst)
             payer = None if query in release_names.published(work).values() else analyst
-            known = stored_queries.state(work, query, payer)
+            known = stored_queries.query_state(work, query, payer)
             is_theirs = payer is None or not stored_queries.unpaid_accounts(work, known)
             answer = stored_queries.stored_answer(work, known) if is_theirs else None
             return _needed(answer)
@@ -172,8 +174,8 @@ class Books:
     def named_run(self, name: str, *, analyst: str | None) -> tuple[bytes, str]:
         """What was stored under a name that an analyst gave (None: anybody, or the owner), and in which words it was asked for: for the owner."""
         with self.writer.reading() as work:
-            known = stored_queries.state(work, release_names.key_of(work, name, analyst), None)
-            return _needed(stored_queries.stored_answer(work, known)), stored_queries.words_of(work, known)
+            known = stored_queries.query_state(work, release_names.key_of(work, name, analyst), None)
+            return _needed(stored_queries.stored_answer(work, known)), stored_queries.original_text(work, known)
 
     def published_answer(self, name: str) -> bytes:
         """What the owner published under a name, for everybody."""
@@ -183,7 +185,7 @@ class Books:
     def check_name(self, request: Request) -> None:
         """Refuse a name that another release of this analyst has; nothing is charged or written."""
         with self.writer.reading() as work:
-            release_names.check(work, request)
+            release_names.check_name(work, request)
 
     # The chain
 
@@ -221,7 +223,7 @@ class Books:
         """What the chain adds up to, the dataset's account and those of edges, and the last charges that somebody paid, newest first: all at one moment."""
         with self.writer.reading() as work:
             paid = [_entry(work, number) for number in reversed(work.totals.latest)]
-            shared = [DATASET, *sorted(filter(is_of_edges, work.totals.accounts))]
+            shared = [DATASET, *sorted(filter(is_edge_account, work.totals.accounts))]
             return work.totals, [work.account(name) for name in shared], paid
 
     def history(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
@@ -237,7 +239,7 @@ class Books:
         """The last `limit` charges, newest first: of one analyst or of all, and with numbers below `before`; each with the entry that has its words."""
         with self.writer.reading() as work:
             charges = entry_chain.charges_before(work.t, before, analyst=analyst, limit=limit)
-            return [(work.seals.check(entry), stored_queries.worded(work, entry)) for entry in charges]
+            return [(work.seals.check(entry), stored_queries.entry_with_text(work, entry)) for entry in charges]
 
     def charges_with(self, receipt: str) -> list[Entry]:
         """The charge that a receipt stands for, if it is in the books."""
@@ -258,7 +260,7 @@ def _entry(work: UnitOfWork, seq: int) -> Entry:
 
 def _published_answer(work: UnitOfWork, name: str) -> bytes:
     query = release_names.published(work).get(name)
-    known = None if query is None else stored_queries.state(work, query, None)
+    known = None if query is None else stored_queries.query_state(work, query, None)
     return _needed(None if known is None else stored_queries.stored_answer(work, known))
 
 

@@ -29,8 +29,8 @@ def earlier_releases(ledger: Ledger, rows: str, *, analyst: str | None) -> tuple
     """
     found: dict[str, Earlier] = {}
     within: list[Earlier] = []
-    for key, name in ledger.seen_releases(analyst=analyst).items():
-        transcript = Transcript.decoded(ledger.seen_answer(key, analyst=analyst))
+    for key, name in ledger.visible_releases(analyst=analyst).items():
+        transcript = Transcript.decoded(ledger.visible_answer(key, analyst=analyst))
         if transcript.facts.get("rows") == rows:
             found[key] = Earlier(name, key, tuple(step for step in transcript.own if step.kind in _MEASURED))
             within += transcript.reused

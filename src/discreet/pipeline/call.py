@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from discreet.ledger.chain.entries import AT_HAND
+from discreet.ledger.chain.entries import COMMAND_LINE
 from discreet.pipeline.time_padding import NO_PADDING, ReturnSchedule
 from discreet.planning.answer_size import AnswerLimit
 
@@ -32,7 +32,7 @@ class Call:
     """The analyst whose account is charged, together with the account of the dataset. None for the data owner."""
     request_id: str | None = None
     """Name of the call. A call that is repeated under the same name is charged once."""
-    actor: str = AT_HAND
+    actor: str = COMMAND_LINE
     """Who makes the call, as the ledger records the actions of an owner."""
     waits_as: str | None = None
     """Who waits for a slot to plan in, if it is not the analyst."""

@@ -229,7 +229,7 @@ class Pipeline:
 
     def is_free(self, job: ChargedJob, call: Call) -> bool:
         """Return whether a job would cost nothing: it is public, or it was charged and answered before."""
-        return not job.releases or self.ledger.is_paid(_request(job, call.analyst))
+        return not job.releases or self.ledger.would_be_free(_request(job, call.analyst))
 
     def would_charge(self, jobs: Sequence[ChargedJob], call: Call) -> dict[str, bool]:
         """Return the accounts that several jobs would be charged to, and whether the cap of each allows all of them now."""
@@ -254,7 +254,7 @@ class Pipeline:
 
     def recall(self, job: ChargedJob, call: Call) -> Outcome | None:
         """Return the stored outcome of a job that the analyst was charged for. Nothing is charged, read or written."""
-        found = self.ledger.recalled(_request(job, call.analyst)) if job.releases else None
+        found = self.ledger.stored_reservation(_request(job, call.analyst)) if job.releases else None
         return None if found is None or found.answer is None else Outcome(found.answer, found)
 
     def cancel(self, call: Call) -> None:

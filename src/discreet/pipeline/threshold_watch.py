@@ -21,7 +21,7 @@ from discreet.core.loss import Neighbours
 from discreet.errors import AccountFrozen, BadInput, EngineFailure, LedgerDamaged, NotAllowed, NotAnswered
 from discreet.ledger import Request, Reservation
 from discreet.ledger.charges.release_json import mechanism_to_json
-from discreet.ledger.charges.watch_rows import Watched
+from discreet.ledger.charges.watch_rows import WatchState
 from discreet.mechanisms import AboveThreshold, Laplace, Mechanism
 from discreet.pipeline.call import Call
 from discreet.pipeline.pipeline import Pipeline, Resources, ThresholdCheck
@@ -205,15 +205,15 @@ class Watch(WatchBase):
             raise _ended_error(stored)
         return stored.bits[self._version]
 
-    def _stored(self) -> Watched:
-        return self._ledger.watched(self._key, analyst=self._call.analyst)
+    def _stored(self) -> WatchState:
+        return self._ledger.watch_state(self._key, analyst=self._call.analyst)
 
     def _measure(self, threshold: bytes) -> bool | None:
         """Return the new answer; None if it failed. A failure is one bit about the data too, so it ends the watch."""
         measured = self._pipeline.measure_again(self._run.check(threshold), self._call)
         return None if measured is None else bool(json.loads(measured))
 
-    def _store(self, is_above: bool | None) -> Watched:
+    def _store(self, is_above: bool | None) -> WatchState:
         """Store the bit; or the failure, which freezes the analyst's account until the owner has looked at it."""
         stored = self._ledger.evaluated(self._key, version=self._version, above=is_above, analyst=self._call.analyst)
         if is_above is None and self._call.analyst is not None:
@@ -244,12 +244,12 @@ def resume(run: WatchRun, pipeline: Pipeline, call: Call, *, version: int) -> Wa
 
 
 def _check_not_lost(run: WatchRun, pipeline: Pipeline, call: Call) -> None:
-    stored = pipeline.ledger.watched(run.key, analyst=call.analyst)
+    stored = pipeline.ledger.watch_state(run.key, analyst=call.analyst)
     if stored.lost:
         raise _ended_error(stored)  # a threshold is never drawn a second time
 
 
-def _ended_error(stored: Watched) -> NotAllowed | LedgerDamaged:
+def _ended_error(stored: WatchState) -> NotAllowed | LedgerDamaged:
     if stored.ended is None:
         return LedgerDamaged("This watch has no threshold.", next_step="Ask the owner to verify the ledger.")
     return NotAllowed(

@@ -11,8 +11,8 @@ from discreet.core.exact import UNIT
 from discreet.core.loss import Loss
 from discreet.errors import BadInput
 from discreet.ledger import Account, Entry, Ledger
-from discreet.ledger.accounts.account_rows import edges_in, is_of_edges
-from discreet.ledger.accounts.totals import Asked, Released
+from discreet.ledger.accounts.account_rows import edge_table, is_edge_account
+from discreet.ledger.accounts.totals import QueryCounts, ReleaseTotal
 from discreet.ledger.charges.release_json import mechanism_from_json
 from discreet.mechanisms import Mechanism
 from discreet.results.models import (
@@ -39,7 +39,7 @@ def balances(ledger: Ledger, analyst: str | None) -> list[Balance]:
             account.frozen,
             account.filter.kind,
             renewal_of(account),
-            unit="edge" if is_of_edges(account.name) else "person",
+            unit="edge" if is_edge_account(account.name) else "person",
         )
         for account in ledger.accounts(analyst=analyst)
     ]
@@ -52,13 +52,13 @@ def renewal_of(account: Account) -> Renewal | None:
         return None
     most = renews.most_in_a_year
     return Renewal(
-        renews.noun, begun.isoformat(), following.isoformat(), account.spent_in_all, most, account.cap.times(most)
+        renews.noun, begun.isoformat(), following.isoformat(), account.lifetime_spent, most, account.cap.times(most)
     )
 
 
 def holder(account: str) -> str:
     """Whose an account is, as people say it."""
-    return f"edges of {edges_in(account)}" if is_of_edges(account) else account.removeprefix("analyst:")
+    return f"edges of {edge_table(account)}" if is_edge_account(account) else account.removeprefix("analyst:")
 
 
 def history(ledger: Ledger, analyst: str | None, *, before: int | None = None, limit: int = PAGE) -> list[PastRelease]:
@@ -75,13 +75,13 @@ def history(ledger: Ledger, analyst: str | None, *, before: int | None = None, l
     return [_release(entry, worded=worded, tell=True) for entry, worded in charges]
 
 
-def asked(ledger: Ledger, analyst: str | None) -> Asked:
+def asked(ledger: Ledger, analyst: str | None) -> QueryCounts:
     """How many queries there were, of one analyst or of all, and how many of them were free."""
     by_analyst = ledger.totals().asked
     if analyst is not None:
-        return by_analyst.get(analyst, Asked())
+        return by_analyst.get(analyst, QueryCounts())
     counts = by_analyst.values()
-    return Asked(sum(each.queries for each in counts), sum(each.free for each in counts))
+    return QueryCounts(sum(each.queries for each in counts), sum(each.free for each in counts))
 
 
 def _release(entry: Entry, *, worded: Entry, tell: bool) -> PastRelease:
@@ -142,10 +142,10 @@ def _edges(account: Account) -> EdgeBalance:
         f"about one edge: {cap.in_words('whether a given edge is in the network')}; about somebody with k edges, k times epsilon {cap.epsilon:g}"
         + ("" if renewal is None else f"; all of it again each {renewal.every}")
     )
-    return EdgeBalance(edges_in(account.name), cap, account.spent, bounded, renewal)
+    return EdgeBalance(edge_table(account.name), cap, account.spent, bounded, renewal)
 
 
-def _totals(mechanisms: tuple[str, ...], released: Released) -> ReleaseTotals:
+def _totals(mechanisms: tuple[str, ...], released: ReleaseTotal) -> ReleaseTotals:
     cost = released.cost
     return ReleaseTotals(
         mechanisms,

@@ -21,7 +21,7 @@ class Renewal:
     begun: str
     next: str
     """The first days of this period and of the next, in UTC."""
-    spent_in_all: Loss
+    lifetime_spent: Loss
     """By everything that was ever charged."""
     most_in_a_year: int
     """How many periods begin in a calendar year at most."""

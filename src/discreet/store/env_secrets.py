@@ -8,7 +8,7 @@ from pathlib import Path
 from discreet.errors import BadInput
 
 
-def confided(name: str) -> str | None:
+def read_secret(name: str) -> str | None:
     """The value of the environment variable `name`, or what is in the file that `name`_FILE names; None without either.
 
     Files are how containers hand secrets over: what is in the environment is seen by every child process and in many logs.

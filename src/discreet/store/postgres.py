@@ -6,7 +6,7 @@ import psycopg
 
 from discreet.errors import BadInput
 from discreet.store.database import Row, Store, Transaction
-from discreet.store.env_secrets import confided
+from discreet.store.env_secrets import read_secret
 
 _LOCK = 0x6469736372656574  # "discreet": one advisory lock for all our writers in a database
 
@@ -21,7 +21,7 @@ class PostgresStore(Store):
         super().__init__()
 
     def _connect(self) -> psycopg.Connection:
-        connection = psycopg.connect(self._url, autocommit=True, password=confided("PGPASSWORD"))
+        connection = psycopg.connect(self._url, autocommit=True, password=read_secret("PGPASSWORD"))
         connection.execute("SET synchronous_commit = on")
         connection.execute("SET lock_timeout = '60s'")  # as long as SQLite waits
         return connection

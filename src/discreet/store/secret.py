@@ -11,18 +11,18 @@ from contextlib import suppress
 from pathlib import Path
 
 from discreet.errors import BadInput, NoSecret
-from discreet.store.env_secrets import confided
+from discreet.store.env_secrets import read_secret
 
 _LEAST = 32
 _MEMORY = ":memory:"
 
 
-def secret_of(where: str | Path, *, make: bool = True) -> bytes | None:
+def load_secret(where: str | Path, *, make: bool = True) -> bytes | None:
     """The secret of the database at a path or URL; with `make` that of a file is made if it is not there. None where there is none."""
     if str(where) == _MEMORY:
         return os.urandom(_LEAST)
     if "://" in str(where):
-        given = confided("DISCREET_SECRET")
+        given = read_secret("DISCREET_SECRET")
         return given.encode() if given is not None and len(given) >= _LEAST else None
     place = Path(f"{where}.secret")
     try:
@@ -36,9 +36,9 @@ def secret_of(where: str | Path, *, make: bool = True) -> bytes | None:
     return secret if len(secret) >= _LEAST else None
 
 
-def needed_secret(where: str | Path, *, make: bool = True) -> bytes:
+def require_secret(where: str | Path, *, make: bool = True) -> bytes:
     """The secret, or a refusal that says where it should be."""
-    secret = secret_of(where, make=make)
+    secret = load_secret(where, make=make)
     if secret is not None:
         return secret
     if "://" in str(where):

@@ -104,7 +104,7 @@ def _release_at(found: _Comparable, epsilon: Number, context: Context) -> Synthe
 
 def _record(request: CompareRequest, what: str, context: Context) -> None:
     """Write to the ledger who looks at what, before any row is read for them."""
-    context.ledger.note_comparison(request.name, what, analyst=request.given_by, by=context.call.actor)
+    context.ledger.record_comparison(request.name, what, analyst=request.given_by, by=context.call.actor)
 
 
 def _comparable(request: CompareRequest, context: Context) -> _Comparable:

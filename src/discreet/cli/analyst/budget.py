@@ -18,7 +18,7 @@ from discreet.cli.terminal.printing import print_json
 from discreet.cli.terminal.terminal_tables import add_row, bar, indented, open_screen, plain_table, printable
 from discreet.core.json_codec import to_json
 from discreet.core.number_format import amount
-from discreet.ledger.accounts.totals import Asked
+from discreet.ledger.accounts.totals import QueryCounts
 from discreet.results.ledger_views import asked, balances, history
 from discreet.results.models import Balance, PastRelease, Renewal
 
@@ -42,7 +42,9 @@ def budget(
     show_bill(open_screen(), accounts, queries, counts)
 
 
-def show_bill(screen: Console, accounts: Sequence[Balance], queries: Sequence[PastRelease], counts: Asked) -> None:
+def show_bill(
+    screen: Console, accounts: Sequence[Balance], queries: Sequence[PastRelease], counts: QueryCounts
+) -> None:
     """The accounts, the last queries with who paid for them, and how many there were."""
     screen.print()
     screen.print(_account_table(accounts))
@@ -81,7 +83,7 @@ def _renewing(account: Balance, renewal: Renewal) -> str:
     times = "" if most == 1 else f" ({most} × {amount(account.cap.epsilon)})"
     return (
         f"{account.account}: ε {amount(account.cap.epsilon)} each {renewal.every}, the next begins on {renewal.next} (UTC); "
-        f"ε {amount(renewal.spent_in_all.epsilon)} spent in all so far, at most ε {amount(renewal.a_year.epsilon)} a year{times}"
+        f"ε {amount(renewal.lifetime_spent.epsilon)} spent in all so far, at most ε {amount(renewal.a_year.epsilon)} a year{times}"
     )
 
 
@@ -94,7 +96,7 @@ def _paid(query: PastRelease) -> Text:
     return printable(f"  {query.number:<3} {when}  {who}  {payers}")
 
 
-def _counted(counts: Asked, shown: int) -> str:
+def _counted(counts: QueryCounts, shown: int) -> str:
     asked_in_all = "1 question was asked" if counts.queries == 1 else f"{counts.queries:,} questions were asked"
     free = f", {counts.free:,} of them free because they were asked before" if counts.free else ""
     return f"{asked_in_all}{free}" + (f"; the last {shown:,} are shown" if shown < counts.queries else "")

@@ -13,7 +13,7 @@ from discreet.cli.terminal.printing import print_json
 from discreet.cli.terminal.terminal_tables import add_row, open_screen, plain_table
 from discreet.errors import NotAnswered
 from discreet.ledger import Ledger
-from discreet.ledger.charges.release_names import Listed
+from discreet.ledger.charges.release_names import NamedRelease
 from discreet.measurement.transcript import Transcript
 
 Publish = Annotated[
@@ -61,13 +61,13 @@ def _tell_published(name: str, *, as_json: bool) -> None:
         typer.echo(f"{name} is published: everybody may see it, and it is on the card")
 
 
-def _facts(books: Ledger, listed: Listed, analyst: str | None) -> dict[str, Any]:
+def _facts(books: Ledger, listed: NamedRelease, analyst: str | None) -> dict[str, Any]:
     try:
-        stored = books.seen_answer(listed.query, analyst=analyst)
+        stored = books.visible_answer(listed.query, analyst=analyst)
         kind = Transcript.decoded(stored).facts["purpose"]["kind"]
     except NotAnswered:  # taken out of the ledger since
         kind = None
-    return {"name": listed.name, "kind": kind, "by": listed.giver, "published": listed.is_published}
+    return {"name": listed.name, "kind": kind, "by": listed.given_by, "published": listed.is_published}
 
 
 def _show(releases: list[dict[str, Any]], *, is_owner: bool) -> None:

@@ -53,7 +53,7 @@ def renew_anchor(*, where: LedgerOption = None, config: ConfigOption = CATALOG, 
         )
     with closing(place.unchecked()) as books:
         tell(verify(books, anchor=Anchor(target).noted), as_json=as_json)
-        Anchor(target).renew(books.head())
+        Anchor(target).recreate(books.head())
     if not as_json:
         typer.echo(f"noted {Anchor(target).noted} in {target}")
 

@@ -22,8 +22,8 @@ from discreet.cli.terminal.terminal_tables import add_row, open_screen, plain_ta
 from discreet.core.number_format import amount
 from discreet.errors import BadInput
 from discreet.ledger import Anchor, Entry, Ledger, Verification, verify
-from discreet.ledger.accounts.catalog_binding import in_words
-from discreet.ledger.chain.anchor import no_anchor
+from discreet.ledger.accounts.catalog_binding import describe_units
+from discreet.ledger.chain.anchor import missing_anchor
 from discreet.results.ledger_views import holder
 
 
@@ -107,7 +107,7 @@ def verify_books(
     place = place_of(where, config)
     noted = Anchor(place.anchor).noted
     if place.anchor is not None and noted is None:
-        raise no_anchor()
+        raise missing_anchor()
     with closing(place.unchecked()) as books:
         verification = verify(books, anchor=noted, progress=_told)
         if anchor is not None:
@@ -216,7 +216,7 @@ def _read(written: str) -> str:
 
 _IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "neighbours": lambda body: str(body["relation"]),
-    "units": lambda body: in_words(body["tables"]),
+    "units": lambda body: describe_units(body["tables"]),
     "refresh": lambda body: f"data version {body['version']}",
     "name": lambda body: f"{body['name']}, by {body['analyst'] or 'the owner'}",
     "publish": lambda body: f"{body['name']}, to all",

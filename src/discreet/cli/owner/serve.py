@@ -26,7 +26,7 @@ from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyStore
 from discreet.server.auth.page_sessions import LINK_SECONDS, Sessions
 from discreet.server.http.server_limits import Limits
-from discreet.store.secret import needed_secret
+from discreet.store.secret import require_secret
 
 
 def serve(
@@ -122,7 +122,7 @@ def _opened(place: Path, *, demo: bool) -> Iterator[tuple[Curator, KeyStore]]:
     if catalog.ledger.endswith(":memory:"):
         raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
     with open_curator(place, create_ledger=demo, tell=tell_reading) as curator:
-        keys = KeyStore(curator.ledger, needed_secret(catalog.ledger))  # one ledger, so that each entry is read once
+        keys = KeyStore(curator.ledger, require_secret(catalog.ledger))  # one ledger, so that each entry is read once
         _check_books(curator.ledger)
         if demo:
             typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")

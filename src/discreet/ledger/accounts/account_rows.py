@@ -39,15 +39,15 @@ def shared_account(edges: str | None) -> str:
 
 def is_shared(account: str) -> bool:
     """Whether an account binds all analysts together."""
-    return account == DATASET or is_of_edges(account)
+    return account == DATASET or is_edge_account(account)
 
 
-def is_of_edges(account: str) -> bool:
+def is_edge_account(account: str) -> bool:
     """Whether an account counts what was spent on edges, and not on people."""
     return account.startswith(_EDGES)
 
 
-def edges_in(account: str) -> str:
+def edge_table(account: str) -> str:
     """The table of edges that an account is about."""
     return account.removeprefix(_EDGES)
 
@@ -81,12 +81,12 @@ class Account:
         return self.filter.spent(self.total)
 
     @property
-    def spent_in_all(self) -> Loss:
+    def lifetime_spent(self) -> Loss:
         """The same of all periods together."""
-        return self.filter.spent(self.total_in_all)
+        return self.filter.spent(self.lifetime_total)
 
     @property
-    def total_in_all(self) -> Charge:
+    def lifetime_total(self) -> Charge:
         """Of all charges there ever were."""
         return self.earlier + self.total
 
@@ -111,7 +111,7 @@ class Account:
         renews = self.filter.renews
         if renews is None or self.begun is None or renews.first_day(day) <= self.begun:
             return self
-        return replace(self, begun=renews.first_day(day), earlier=self.total_in_all, total=Charge())
+        return replace(self, begun=renews.first_day(day), earlier=self.lifetime_total, total=Charge())
 
     def reaches_back(self, cap: Filter, day: date) -> bool:
         """Whether the period of another cap, set on a day, began before the one that the account is in: earlier charges may be of it."""
@@ -119,14 +119,14 @@ class Account:
             return False
         return cap.renews.first_day(day) < self.begun
 
-    def capped(self, cap: Filter, day: date, *, counts_all: bool = False) -> Account:
+    def with_cap(self, cap: Filter, day: date, *, counts_all: bool = False) -> Account:
         """The account with another cap, set on a day. What is charged against the cap now stays so until the new one renews.
 
         With `counts_all`, so is everything that was ever charged: needed where the new cap's period `reaches_back`.
         """
         total, earlier, begun = self.total, self.earlier, self.begun
         if cap.renews is None or counts_all:
-            total, earlier = self.total_in_all, Charge()
+            total, earlier = self.lifetime_total, Charge()
         if cap.renews is None:
             begun = None
         elif cap.renews is not self.filter.renews or begun is None:
@@ -148,8 +148,8 @@ class Account:
         whose = "this account"
         if is_shared(self.name):
             whose = (
-                f"the account of the edges of {edges_in(self.name)}"
-                if is_of_edges(self.name)
+                f"the account of the edges of {edge_table(self.name)}"
+                if is_edge_account(self.name)
                 else "the dataset's account"
             )
         delta = f", delta {self.cap.delta:g}" if self.cap.delta else ""
@@ -166,16 +166,16 @@ class Account:
         )
 
 
-def opened(name: str, cap: Filter, day: date) -> Account:
+def new_account(name: str, cap: Filter, day: date) -> Account:
     """A new account."""
-    return Account(name, cap, Charge(), frozen=False).capped(cap, day)
+    return Account(name, cap, Charge(), frozen=False).with_cap(cap, day)
 
 
 def load(t: Transaction, name: str, *, like: Account | None) -> Account:
     """Read an account, or refuse. Where its row is that of the account it should be `like`, that one is returned."""
     rows = t.run(f"SELECT {_COLUMNS} FROM ledger_accounts WHERE name = ?", name)  # noqa: S608
     if not rows:
-        raise unknown()
+        raise unknown_account()
     return like if like is not None and rows[0] == row_of(like) else account_of(rows[0])
 
 
@@ -246,6 +246,6 @@ def _cap_texts(cap: Loss) -> tuple[str, str]:
     return str(exact(cap.epsilon)), str(exact(cap.delta))
 
 
-def unknown() -> UnknownAccount:
+def unknown_account() -> UnknownAccount:
     """The refusal of an analyst who has no account, or none any more."""
     return UnknownAccount("There is no account under that name.", next_step="Ask the owner of the data to open one.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.accounting.filters import Filter, open_filter
 from discreet.core.exact import exact
 from discreet.errors import BadInput
-from discreet.ledger.accounts.account_rows import DATASET, Account, analyst_account, opened
+from discreet.ledger.accounts.account_rows import DATASET, Account, analyst_account, new_account
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.entries import Entry
 from discreet.ledger.charges.release_json import fraction
@@ -33,30 +33,30 @@ def account_for(analyst: str | None) -> str:
     return analyst_account(analyst)
 
 
-def state(work: UnitOfWork, name: str, cap: Filter, *, by: str) -> None:
+def set_cap(work: UnitOfWork, name: str, cap: Filter, *, by: str) -> None:
     """Open an account with a cap, or give an open one another, if that is news."""
     is_open = name in work.totals.accounts
-    known = work.account(name) if is_open else opened(name, cap, work.today)
-    fresh = _cap_to_set(work, known, cap, by=by) if is_open else cap
+    known = work.account(name) if is_open else new_account(name, cap, work.today)
+    fresh = _effective_cap(work, known, cap, by=by) if is_open else cap
     if fresh is None and name in work.totals.closed:
         fresh = known.filter  # opened again, as it was
     if fresh is None:
         return
-    if fresh.kind == "pure" and (known.total_in_all.pure is None or known.total_in_all.delta):
+    if fresh.kind == "pure" and (known.lifetime_total.pure is None or known.lifetime_total.delta):
         raise BadInput("What was spent here has no pure epsilon.", next_step="Keep a delta above 0 for this account.")
     reaches_back = known.reaches_back(fresh, work.today)
-    facts = _facts_of(name, fresh, stated=cap) | ({"counts": _ALL} if reaches_back else {})
+    facts = _cap_entry_body(name, fresh, stated=cap) | ({"counts": _ALL} if reaches_back else {})
     work.append(KIND, {**facts, "by": by})
-    work.save(known.capped(fresh, work.today, counts_all=reaches_back))
+    work.save(known.with_cap(fresh, work.today, counts_all=reaches_back))
 
 
-def listings(work: UnitOfWork, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def list_entries(work: UnitOfWork, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entries that say whom the catalog lists, of those of whom the books do not say so yet: a cap that is no news does not."""
     for account in sorted({analyst_account(analyst) for analyst in listed} - work.totals.declared):
         yield LIST, {"account": account}
 
 
-def closings(work: UnitOfWork, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def close_entries(work: UnitOfWork, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entries that close the accounts of analysts whom the catalog listed, and does not any more: `listed` are those whom it does."""
     for account in sorted(work.totals.declared - {analyst_account(analyst) for analyst in listed}):
         yield CLOSE, {"account": account}
@@ -64,7 +64,7 @@ def closings(work: UnitOfWork, listed: Collection[str]) -> Iterator[tuple[str, d
 
 def cap_in(entry: Entry) -> Filter:
     """The cap that an entry set."""
-    return _cap(entry.body)
+    return _cap_from_json(entry.body)
 
 
 def counts_all(entry: Entry) -> bool:
@@ -72,7 +72,7 @@ def counts_all(entry: Entry) -> bool:
     return entry.body.get("counts") == _ALL
 
 
-def _cap_to_set(work: UnitOfWork, account: Account, stated: Filter, *, by: str) -> Filter | None:
+def _effective_cap(work: UnitOfWork, account: Account, stated: Filter, *, by: str) -> Filter | None:
     """The cap that an open account gets when somebody, or the catalog, states one; None where that is no news.
 
     The catalog's word is news where it declares another cap than it did, and never goes above what somebody set last.
@@ -82,7 +82,7 @@ def _cap_to_set(work: UnitOfWork, account: Account, stated: Filter, *, by: str) 
     entries = [work.seals.check(entry) for entry in entry_chain.entries_of(work.t, KIND, account=account.name)]
     if len(entries) != work.totals.caps[account.name]:
         work.seals.refuse("An entry that set a cap is missing")
-    said = [_cap(entry.body.get("declared", entry.body)) for entry in entries if entry.body["by"] == CATALOG]
+    said = [_cap_from_json(entry.body.get("declared", entry.body)) for entry in entries if entry.body["by"] == CATALOG]
     if said and said[-1] == stated:
         return None
     others = [cap_in(entry) for entry in entries if entry.body["by"] != CATALOG]
@@ -96,17 +96,17 @@ def _lower(one: Filter, other: Filter) -> Filter:
     return open_filter(epsilon, delta, kind=one.kind if delta == one.cap.delta else other.kind, renews=renews)
 
 
-def _facts_of(account: str, cap: Filter, *, stated: Filter) -> dict[str, Any]:
+def _cap_entry_body(account: str, cap: Filter, *, stated: Filter) -> dict[str, Any]:
     """What the entry says of a cap, and of what the catalog stated where that is another one."""
-    facts = {"account": account, **_facts(cap)}
-    return facts if stated == cap else {**facts, "declared": _facts(stated)}
+    facts = {"account": account, **_cap_to_json(cap)}
+    return facts if stated == cap else {**facts, "declared": _cap_to_json(stated)}
 
 
-def _facts(cap: Filter) -> dict[str, str]:
+def _cap_to_json(cap: Filter) -> dict[str, str]:
     facts = {"kind": cap.kind, "epsilon": str(exact(cap.cap.epsilon)), "delta": str(exact(cap.cap.delta))}
     return facts if cap.renews is None else {**facts, "renews": cap.renews.value}
 
 
-def _cap(facts: Mapping[str, Any]) -> Filter:
+def _cap_from_json(facts: Mapping[str, Any]) -> Filter:
     epsilon, delta = fraction(facts["epsilon"]), fraction(facts["delta"])
     return open_filter(epsilon, delta, kind=facts["kind"], renews=facts.get("renews"))

@@ -23,44 +23,44 @@ def check_units(known: Mapping[str, Mapping[str, Any]], catalog: Catalog) -> Non
     `known` is what the books say of each table. A table that they do not know may protect whomever it likes.
     """
     units = {name: _unit(table.unit) for name, table in catalog.tables.items()}
-    units |= {graph.edges.name: _ends(graph) for graph in catalog.graphs.values()}
+    units |= {graph.edges.name: _edge_unit(graph) for graph in catalog.graphs.values()}
     for name in sorted(known.keys() & units.keys()):
         before, now = known[name]["unit"], units[name]
         if before != now:
             raise WrongUnit(
-                f"In these books {_in_words(before)} of {name} is protected, and in the catalog {_in_words(now)}: "
+                f"In these books {_describe_unit(before)} of {name} is protected, and in the catalog {_describe_unit(now)}: "
                 "what was spent was spent on others.",
                 next_step=f"Declare the privacy unit of {name} as it was, or begin new books at another ledger path.",
             )
 
 
-def units_in_news(work: UnitOfWork, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
+def unit_entries(work: UnitOfWork, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entry that says whom the tables protect and how many rows of one count, where the books do not say so yet; or a refusal."""
     known = work.totals.units
     check_units(known, catalog)
-    tables = {table.name: _promise(table) for table in catalog.tables.values() if not table.is_public}
-    tables |= {graph.edges.name: {"unit": _ends(graph)} for graph in catalog.graphs.values()}
+    tables = {table.name: _unit_record(table) for table in catalog.tables.values() if not table.is_public}
+    tables |= {graph.edges.name: {"unit": _edge_unit(graph)} for graph in catalog.graphs.values()}
     news = {name: promise for name, promise in tables.items() if known.get(name) != promise}
     if news:
         yield UNITS, {"tables": news}
 
 
-def served_in_news(work: UnitOfWork, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
+def served_entries(work: UnitOfWork, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entry that says which catalog answers from now on; none of one that was never a text."""
     if catalog.sha256 and catalog.sha256 != work.totals.served:
         yield SERVED, {"sha256": catalog.sha256}
 
 
-def in_words(tables: Mapping[str, Mapping[str, Any]]) -> str:
+def describe_units(tables: Mapping[str, Mapping[str, Any]]) -> str:
     """An entry for people."""
     return "; ".join(
-        f"{_in_words(promise['unit'])} of {name}"
+        f"{_describe_unit(promise['unit'])} of {name}"
         + (f", at most {promise['max_rows']} rows" if "max_rows" in promise else "")
         for name, promise in tables.items()
     )
 
 
-def _promise(table: Table) -> dict[str, Any]:
+def _unit_record(table: Table) -> dict[str, Any]:
     bounding = "once" if table.is_bounded_once else "each question"
     return {"unit": _unit(table.unit), "max_rows": table.max_rows, "bounding": bounding}
 
@@ -73,12 +73,12 @@ def _unit(unit: PrivacyUnit | None) -> dict[str, Any] | None:
     return {"column": unit.column, "path": path, "each_row": unit.is_row}
 
 
-def _ends(graph: Network) -> dict[str, Any]:
+def _edge_unit(graph: Network) -> dict[str, Any]:
     """What of a network's edges is protected."""
     return {"graph": graph.privacy, "ends": list(graph.ends)}
 
 
-def _in_words(unit: Mapping[str, Any] | None) -> str:
+def _describe_unit(unit: Mapping[str, Any] | None) -> str:
     if unit is None:
         return "nobody"
     if "graph" in unit:

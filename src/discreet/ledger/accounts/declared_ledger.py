@@ -11,7 +11,7 @@ from discreet.ledger.accounts import caps, catalog_binding
 from discreet.ledger.accounts.account_rows import shared_account
 from discreet.ledger.accounts.caps import CATALOG
 from discreet.ledger.charges.ledger import Ledger
-from discreet.ledger.charges.ledger_opening import closed_if_refused
+from discreet.ledger.charges.ledger_opening import close_on_error
 
 if TYPE_CHECKING:
     from discreet.ledger.charges.unit_of_work import UnitOfWork
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 def open_existing_ledger(catalog: Catalog) -> Ledger:
     """The ledger of a catalog, with the accounts that it declares by now; one that is missing is refused."""
-    return _as_declared(books_of(catalog), catalog)
+    return _with_declarations(open_ledger(catalog), catalog)
 
 
 def start_ledger(catalog: Catalog) -> Ledger:
     """A new ledger with the accounts of a catalog; refused where there is one."""
-    return _as_declared(_create_ledger(catalog), catalog)
+    return _with_declarations(_create_ledger(catalog), catalog)
 
 
-def books_of(catalog: Catalog, *, create_ledger: bool = False) -> Ledger:
+def open_ledger(catalog: Catalog, *, create_ledger: bool = False) -> Ledger:
     """The ledger of a catalog whose promises are those of the books; nothing of it is stated yet. One that is missing is refused, or begun."""
     try:
         ledger = Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
@@ -35,46 +35,46 @@ def books_of(catalog: Catalog, *, create_ledger: bool = False) -> Ledger:
         if not create_ledger:
             raise
         ledger = _create_ledger(catalog)
-    with closed_if_refused(ledger):
-        check_promises(ledger, catalog)
+    with close_on_error(ledger):
+        check_ledger_matches(ledger, catalog)
     return ledger
 
 
-def check_promises(ledger: Ledger, catalog: Catalog) -> None:
+def check_ledger_matches(ledger: Ledger, catalog: Catalog) -> None:
     """Refuse a catalog whose promises are not those of the books; nothing is written about its people."""
-    ledger.keep_neighbours(catalog.neighbours)
+    ledger.record_neighbours(catalog.neighbours)
     catalog_binding.check_units(ledger.totals().units, catalog)
 
 
-def keep_declared(ledger: Ledger, catalog: Catalog) -> None:
+def record_declarations(ledger: Ledger, catalog: Catalog) -> None:
     """Write down whom a catalog protects, give accounts the caps that it declares now, and close those of analysts whom it lists no more.
 
     All of it or nothing: of a catalog that is refused, not a word counts.
     """
-    ledger.record(lambda work: _news(work, catalog), by=CATALOG)
+    ledger.record(lambda work: _declaration_entries(work, catalog), by=CATALOG)
 
 
-def note_served(ledger: Ledger, catalog: Catalog) -> None:
+def record_served_catalog(ledger: Ledger, catalog: Catalog) -> None:
     """Write down which catalog answers from now on."""
-    ledger.record(lambda work: catalog_binding.served_in_news(work, catalog), by=CATALOG)
+    ledger.record(lambda work: catalog_binding.served_entries(work, catalog), by=CATALOG)
 
 
-def _news(work: UnitOfWork, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield from catalog_binding.units_in_news(work, catalog)
+def _declaration_entries(work: UnitOfWork, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield from catalog_binding.unit_entries(work, catalog)
     for analyst, cap in [(None, catalog.cap), *catalog.analysts.items()]:
-        caps.state(work, caps.account_for(analyst), cap, by=CATALOG)
+        caps.set_cap(work, caps.account_for(analyst), cap, by=CATALOG)
     for graph in catalog.graphs.values():
         if graph.cap is not None:
-            caps.state(work, shared_account(graph.edges.name), graph.cap, by=CATALOG)
-    yield from caps.listings(work, catalog.analysts)
-    yield from caps.closings(work, catalog.analysts)
+            caps.set_cap(work, shared_account(graph.edges.name), graph.cap, by=CATALOG)
+    yield from caps.list_entries(work, catalog.analysts)
+    yield from caps.close_entries(work, catalog.analysts)
 
 
 def _create_ledger(catalog: Catalog) -> Ledger:
     return Ledger.new(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
 
 
-def _as_declared(ledger: Ledger, catalog: Catalog) -> Ledger:
-    with closed_if_refused(ledger):
-        keep_declared(ledger, catalog)
+def _with_declarations(ledger: Ledger, catalog: Catalog) -> Ledger:
+    with close_on_error(ledger):
+        record_declarations(ledger, catalog)
     return ledger

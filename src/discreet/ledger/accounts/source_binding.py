@@ -29,7 +29,7 @@ def check(work: UnitOfWork, content: str) -> int:
     return work.totals.version
 
 
-def keep(work: UnitOfWork, content: str, *, version: int) -> None:
+def record(work: UnitOfWork, content: str, *, version: int) -> None:
     """Note what a data version was read from, if that is news; refused where another one was begun, or read from something else, meanwhile."""
     noted, keyed = work.totals.source, _keyed(work.t, content)
     if work.totals.version != version or noted not in (None, keyed):

@@ -15,7 +15,7 @@ from discreet.core.loss import Neighbours
 from discreet.errors import DiscreetError
 from discreet.ledger.accounts import caps, catalog_binding, neighbour_relation, source_binding
 from discreet.ledger.accounts.access_entries import Access
-from discreet.ledger.accounts.account_rows import Account, is_of_edges, is_shared, opened, shared_account
+from discreet.ledger.accounts.account_rows import Account, is_edge_account, is_shared, new_account, shared_account
 from discreet.ledger.chain import entry_clock, seals
 from discreet.ledger.chain.entries import GENESIS, Entry
 from discreet.ledger.charges import open_runs as runs
@@ -34,7 +34,7 @@ LATEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class ReleaseTotal:
     """How often something was released, and what it cost in all."""
 
     times: int = 0
@@ -42,7 +42,7 @@ class Released:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryCounts:
     """How many queries were asked, and how many of them cost nothing because they were asked before."""
 
     queries: int = 0
@@ -71,11 +71,11 @@ class LedgerTotals:
     """When the data version was begun."""
     formats: dict[int, int] = field(default_factory=dict)
     """In this data version: the number of the last charge in each format. Only the checkpoint has it."""
-    asked: dict[str, Asked] = field(default_factory=dict)
+    asked: dict[str, QueryCounts] = field(default_factory=dict)
     """By analyst; the owner's under no name."""
     repeats: dict[str, int] = field(default_factory=dict)
     """On this day, by analyst: entries that charged nobody."""
-    released: dict[tuple[str, ...], Released] = field(default_factory=dict)
+    released: dict[tuple[str, ...], ReleaseTotal] = field(default_factory=dict)
     """By the mechanisms of a release, where somebody paid for it."""
     latest: tuple[int, ...] = ()
     """The numbers of the last charges that somebody paid."""
@@ -100,7 +100,7 @@ class LedgerTotals:
     """By the names that all find them by."""
     caps: dict[str, int] = field(default_factory=dict)
     """How many entries set a cap, by account: so none can be hidden from who looks for them."""
-    looks: dict[str, int] = field(default_factory=dict)
+    watch_entries: dict[str, int] = field(default_factory=dict)
     """How many entries a watch has, by the key that it was paid under."""
     checkpoint: int = 0
     """The number of the entry that the last known checkpoint is about."""
@@ -122,14 +122,14 @@ class LedgerTotals:
             named={analyst: dict(names) for analyst, names in self.named.items()},
             published=dict(self.published),
             caps=dict(self.caps),
-            looks=dict(self.looks),
+            watch_entries=dict(self.watch_entries),
         )
 
     def follow(self, entry: Entry) -> list[str]:
         """Go on to the next entry; what is wrong with it. An entry that is not the next one counts for nothing."""
-        return self.unlinked(entry) or self.take_in(entry)
+        return self.link_problems(entry) or self.apply_entry(entry)
 
-    def take_in(self, entry: Entry) -> list[str]:
+    def apply_entry(self, entry: Entry) -> list[str]:
         """The same of an entry that is known to be the next."""
         self.head = entry
         self.begun = self.begun or entry.time
@@ -140,7 +140,7 @@ class LedgerTotals:
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, DiscreetError):
             return [f"entry {entry.seq} cannot be read"]
 
-    def unlinked(self, entry: Entry) -> list[str]:
+    def link_problems(self, entry: Entry) -> list[str]:
         """Why an entry is not the next of the chain."""
         last = self.head
         number = last.seq + 1 if last else 1
@@ -157,13 +157,13 @@ class LedgerTotals:
         """Whether there is an account under that name which was not closed."""
         return account in self.accounts and account not in self.closed
 
-    def agrees_with(self, account: Account) -> bool:
+    def matches(self, account: Account) -> bool:
         """Whether an account is as the entries say: its cap, its state and its total."""
         known = self.accounts.get(account.name)
         same = known is not None and (known.filter, known.frozen) == (account.filter, account.frozen)
-        return same and self.adds_up(account)
+        return same and self.sums_match(account)
 
-    def adds_up(self, account: Account) -> bool:
+    def sums_match(self, account: Account) -> bool:
         """Whether an account's totals are the sums of its charges, in its period and before."""
         known = self.accounts.get(account.name)
         if known is None or known.begun != account.begun:
@@ -184,7 +184,7 @@ class LedgerTotals:
             case "answer" | "name" | "publish" | runs.KIND:
                 yield from self._outcome(entry)
             case "watch":
-                self.looks[body["question"]] = self.looks.get(body["question"], 0) + 1
+                self.watch_entries[body["question"]] = self.watch_entries.get(body["question"], 0) + 1
             case "catalog" | "compare" | entry_clock.KIND | seals.KIND:
                 pass  # nothing here follows from them
             case neighbour_relation.KIND | catalog_binding.UNITS | catalog_binding.SERVED | caps.LIST | caps.CLOSE:
@@ -202,8 +202,8 @@ class LedgerTotals:
 
     def _cap(self, entry: Entry) -> None:
         name, cap = entry.body["account"], caps.cap_in(entry)
-        known = self._account(name) if name in self.accounts else opened(name, cap, self.day)
-        self.accounts[known.name] = known.capped(cap, self.day, counts_all=caps.counts_all(entry))
+        known = self._account(name) if name in self.accounts else new_account(name, cap, self.day)
+        self.accounts[known.name] = known.with_cap(cap, self.day, counts_all=caps.counts_all(entry))
         self.caps[known.name] = self.caps.get(known.name, 0) + 1
         self.closed.discard(known.name)
         if entry.body["by"] == caps.CATALOG and not is_shared(known.name):
@@ -249,7 +249,7 @@ class LedgerTotals:
         if run is None or body["number"] != run.steps:
             yield f"entry {entry.seq} is not the next step of a run"
             return
-        self.runs[body["question"]] = further = run.further(int(body["cost"]))
+        self.runs[body["question"]] = further = run.after_step(int(body["cost"]))
         if further.spent < run.spent or not further.is_within_budget:
             yield f"entry {entry.seq} was drawn beyond what was charged"
 
@@ -280,13 +280,13 @@ class LedgerTotals:
             self.accounts[name] = replace(account, total=total)
             if not account.filter.allows(total):
                 yield f"entry {entry.seq} was granted above a cap"
-        if any(is_of_edges(name) and name != shared_account(body.get("edges")) for name in body["accounts"]) or (
-            "edges" in body and not all(map(is_of_edges, body["accounts"]))
+        if any(is_edge_account(name) and name != shared_account(body.get("edges")) for name in body["accounts"]) or (
+            "edges" in body and not all(map(is_edge_account, body["accounts"]))
         ):
             yield f"entry {entry.seq} charged what is about edges to an account of people, or the other way round"
         if any(map(is_shared, body["accounts"])):
             self.unanswered.add(body["question"])
-            for budget in runs.budgets_in(releases):
+            for budget in runs.budgets_among(releases):
                 self.runs[body["question"]] = Run(mechanism_to_json(budget))
         self._count(entry, releases)
 
@@ -308,13 +308,13 @@ class LedgerTotals:
         """What the card and the bill tell."""
         body, free = entry.body, not entry.body["accounts"]
         self.formats[body["format"]] = entry.seq
-        asked = self.asked.get(body["analyst"] or "", Asked())
-        self.asked[body["analyst"] or ""] = Asked(asked.queries + 1, asked.free + free)
+        asked = self.asked.get(body["analyst"] or "", QueryCounts())
+        self.asked[body["analyst"] or ""] = QueryCounts(asked.queries + 1, asked.free + free)
         if free:
             self.repeats[body["analyst"] or ""] = self.repeats.get(body["analyst"] or "", 0) + 1
             return
         self.latest = (*self.latest, entry.seq)[-LATEST:]
         if "edges" not in body:  # what was spent on edges is told by their own account
             names = tuple(sorted({release["mechanism"] for release in body["releases"]}))
-            known = self.released.get(names, Released())
-            self.released[names] = Released(known.times + 1, known.cost + Charge.of(releases))
+            known = self.released.get(names, ReleaseTotal())
+            self.released[names] = ReleaseTotal(known.times + 1, known.cost + Charge.of(releases))

@@ -31,7 +31,7 @@ class Anchor:
         """Note that there are books with nothing in them yet, unless others were noted here."""
         if self._path is None:
             return
-        with self._held(create=True) as file:
+        with self._locked(create=True) as file:
             if os.fstat(file).st_size and _read(file)[0]:
                 raise LedgerDamaged(
                     "Books were noted here that are not there any more.",
@@ -43,7 +43,7 @@ class Anchor:
         """Refuse books that do not hold the entry that was noted."""
         if self._path is None:
             return
-        with self._held() as file:
+        with self._locked() as file:
             seq, noted = _read(file)
         if seq and hash_at(seq) != noted:
             raise LedgerDamaged(
@@ -55,15 +55,15 @@ class Anchor:
         """Replace the note by a later one. It need not wait for the disk: a note that is lost only lags behind."""
         if self._path is None or head is None:
             return
-        with self._held() as file:
+        with self._locked() as file:
             if _read(file)[0] < head.seq:
                 _write(file, head.seq, head.hash, lasting=False)
 
-    def renew(self, head: Entry | None) -> None:
+    def recreate(self, head: Entry | None) -> None:
         """Note the head of books that were verified, where the note is gone or was never made."""
         if self._path is None:
             return
-        with self._held(create=True) as file:
+        with self._locked(create=True) as file:
             if not os.fstat(file).st_size:
                 _write(file, 0, GENESIS, lasting=True)
         self.note(head)
@@ -73,12 +73,12 @@ class Anchor:
         """The head that was noted, number:hash; None where there is no note."""
         if self._path is None or not self._path.exists():
             return None
-        with self._held() as file:
+        with self._locked() as file:
             seq, noted = _read(file)
         return f"{seq}:{noted}"
 
     @contextmanager
-    def _held(self, *, create: bool = False) -> Iterator[int]:
+    def _locked(self, *, create: bool = False) -> Iterator[int]:
         """The file, open for reading and writing and locked; its owner's alone from the moment it is made."""
         assert self._path is not None  # noqa: S101  asked of real anchors only
         try:
@@ -90,14 +90,14 @@ class Anchor:
                 os.close(file)
         except OSError as error:
             if isinstance(error, FileNotFoundError) and not create:
-                raise no_anchor() from None
+                raise missing_anchor() from None
             raise StoreUnavailable(
                 "The head of the books cannot be noted.",
                 next_step="Check the anchor's folder, then ask again with the same request id.",
             ) from None
 
 
-def no_anchor() -> NoAnchor:
+def missing_anchor() -> NoAnchor:
     """One text for every reader of a note that is not there."""
     return NoAnchor(
         "The note of the head of the books is gone, or was never made.",

@@ -18,7 +18,7 @@ from discreet.core.loss import Neighbours
 from discreet.errors import WrongFormat
 from discreet.ledger.accounts.access_entries import Access, IssuedKey
 from discreet.ledger.accounts.account_rows import account_of, row_of
-from discreet.ledger.accounts.totals import Asked, LedgerTotals, Published, Released
+from discreet.ledger.accounts.totals import LedgerTotals, Published, QueryCounts, ReleaseTotal
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.entries import canonical
 from discreet.ledger.chain.seals import Seals
@@ -53,7 +53,7 @@ class Checkpoints:
         head = entry_chain.entry_at(t, facts["seq"])
         if head is None or head.hash != facts["hash"] or not Seals(self._secret).fits(head):
             return None
-        return _totals(facts, LedgerTotals(head=head, checkpoint=head.seq))
+        return _totals_from_json(facts, LedgerTotals(head=head, checkpoint=head.seq))
 
     def write_if_due(self, t: Transaction, totals: LedgerTotals) -> None:
         """Replace the checkpoint, once enough was written since."""
@@ -65,7 +65,7 @@ class Checkpoints:
         if self._secret is None or totals.head is None:
             return
         totals.checkpoint = totals.head.seq
-        state = canonical(_facts(totals))
+        state = canonical(_totals_to_json(totals))
         t.run("DELETE FROM ledger_checkpoint")
         t.run("INSERT INTO ledger_checkpoint VALUES (?, ?)", state, self._signed(state))
 
@@ -74,7 +74,7 @@ class Checkpoints:
         return hmac.new(self._secret, b"discreet ledger checkpoint\n" + state.encode(), hashlib.sha256).hexdigest()
 
 
-def _facts(totals: LedgerTotals) -> dict[str, Any]:
+def _totals_to_json(totals: LedgerTotals) -> dict[str, Any]:
     head = totals.head
     assert head is not None  # noqa: S101  books without an entry have no checkpoint
     return {
@@ -109,21 +109,22 @@ def _facts(totals: LedgerTotals) -> dict[str, Any]:
             name: {"question": release.query, "time": release.time} for name, release in totals.published.items()
         },
         "caps": totals.caps,
-        "looks": totals.looks,
+        "looks": totals.watch_entries,
     }
 
 
-def _totals(facts: dict[str, Any], totals: LedgerTotals) -> LedgerTotals:
+def _totals_from_json(facts: dict[str, Any], totals: LedgerTotals) -> LedgerTotals:
     totals.day = date.fromisoformat(facts["day"])
     accounts = [account_of(row) for row in facts["accounts"]]
     totals.accounts = {account.name: account for account in accounts}
     totals.neighbours = None if facts["neighbours"] is None else Neighbours(facts["neighbours"])
     totals.version, totals.begun = facts["version"], facts["begun"]
     totals.formats = dict(facts["formats"])
-    totals.asked = {name: Asked(queries, free) for name, queries, free in facts["asked"]}
+    totals.asked = {name: QueryCounts(queries, free) for name, queries, free in facts["asked"]}
     totals.repeats = facts["repeats"]
     totals.released = {
-        tuple(names): Released(times, Charge(pure, rho, delta)) for names, times, pure, rho, delta in facts["released"]
+        tuple(names): ReleaseTotal(times, Charge(pure, rho, delta))
+        for names, times, pure, rho, delta in facts["released"]
     }
     totals.latest = tuple(facts["latest"])
     totals.access = Access({key["id"]: IssuedKey(**key) for key in facts["keys"]}, facts["users"])
@@ -135,5 +136,5 @@ def _totals(facts: dict[str, Any], totals: LedgerTotals) -> LedgerTotals:
     totals.published = {
         name: Published(release["question"], release["time"]) for name, release in facts["published"].items()
     }
-    totals.caps, totals.looks = facts["caps"], facts["looks"]
+    totals.caps, totals.watch_entries = facts["caps"], facts["looks"]
     return totals

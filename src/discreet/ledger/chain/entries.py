@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 GENESIS = "0" * 64
-AT_HAND = "command line"
+COMMAND_LINE = "command line"
 """Who did what came neither through the door of the service nor from the curator itself."""
 
 

@@ -116,7 +116,7 @@ def row_of(entry: Entry) -> Row:
     return entry.seq, entry.time, entry.kind, canonical(entry.body), entry.previous, entry.hash, entry.seal
 
 
-def damaged(problem: str) -> NoReturn:
+def refuse_damaged(problem: str) -> NoReturn:
     """Refuse books that do not add up."""
     raise LedgerDamaged(problem, next_step="Ask the owner to verify the books.")
 

@@ -13,7 +13,7 @@ from discreet.ledger.chain.checkpoint import Checkpoints
 from discreet.ledger.chain.entries import Entry
 from discreet.ledger.chain.entry_clock import Clock, utc_now
 from discreet.ledger.chain.seals import Seals
-from discreet.ledger.charges.unit_of_work import UnitOfWork, following
+from discreet.ledger.charges.unit_of_work import UnitOfWork, replay
 from discreet.store import Store, Transaction
 
 _PAGE = 2_000
@@ -45,7 +45,7 @@ def seal_all(store: Store, secret: bytes, *, earlier: bytes | None, before: Befo
 
 def _sealed(t: Transaction, believed: Seals, fresh: Seals) -> LedgerTotals:
     totals, page = LedgerTotals(), []
-    for entry in following(t, totals, believed):
+    for entry in replay(t, totals, believed):
         totals.head = replace(entry, seal=fresh.of(entry))
         page.append(totals.head)
         if len(page) == _PAGE:

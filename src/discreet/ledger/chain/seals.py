@@ -24,14 +24,14 @@ class Seals:
 
     def __init__(self, secret: bytes | None) -> None:
         self._key = None if secret is None else hmac.digest(secret, b"discreet ledger seal\n", "sha256")
-        self._noticed: str | None = None
+        self._edit: str | None = None
 
     @property
     def can_be_checked(self) -> bool:
         """Whether the secret is at hand."""
         return self._key is not None
 
-    def needed_key(self) -> bytes:
+    def require_key(self) -> bytes:
         """What seals are made with, or a refusal: nobody writes without it."""
         if self._key is None:
             raise NoSecret(
@@ -42,15 +42,15 @@ class Seals:
 
     def of(self, entry: Entry) -> str:
         """The seal that an entry gets."""
-        return hmac.digest(self.needed_key(), entry.hash.encode(), "sha256").hex()
+        return hmac.digest(self.require_key(), entry.hash.encode(), "sha256").hex()
 
-    def of_text(self, text: str) -> str:
+    def seal_text(self, text: str) -> str:
         """The seal of something that waits to become an entry: no entry's seal, since those are of hashes."""
-        return hmac.digest(self.needed_key(), b"waits\n" + text.encode(), "sha256").hex()
+        return hmac.digest(self.require_key(), b"waits\n" + text.encode(), "sha256").hex()
 
-    def fit_text(self, text: str, seal: object) -> bool:
+    def text_fits(self, text: str, seal: object) -> bool:
         """Whether such a text was written, as it is, by somebody who holds the secret; true of all where it is not at hand."""
-        return self._key is None or hmac.compare_digest(str(seal).encode(), self.of_text(text).encode())
+        return self._key is None or hmac.compare_digest(str(seal).encode(), self.seal_text(text).encode())
 
     def fits(self, entry: Entry) -> bool:
         """Whether an entry was written, as it is, by somebody who holds the secret; true of all where it is not at hand."""
@@ -68,12 +68,12 @@ class Seals:
 
     def check_unbroken(self) -> None:
         """Refuse if an edit was noticed before."""
-        if self._noticed is not None:
-            self.refuse(self._noticed)
+        if self._edit is not None:
+            self.refuse(self._edit)
 
     def refuse(self, problem: str) -> NoReturn:
         """Say what was edited, and from now on grant nothing."""
-        self._noticed = problem
+        self._edit = problem
         raise LedgerEdited(
             f"{problem}: the database was edited, or the secret is another one. Nothing is granted.",
             next_step="Ask the owner to put the right secret back, or to verify the books and restore a sound copy.",

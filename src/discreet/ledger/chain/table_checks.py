@@ -47,10 +47,10 @@ class Tables:
         """Rows that no entry has; to be asked after every entry was looked up. Steps may wait for theirs, under a seal."""
         for query in totals.runs:
             try:
-                waiting = sum(1 for _ in run_steps.waiting(self._t, seals, totals, query))
+                pending = sum(1 for _ in run_steps.pending_steps(self._t, seals, totals, query))
             except LedgerDamaged:
-                waiting = 0
-            self._counted["COUNT(*) FROM ledger_steps"] += waiting
+                pending = 0
+            self._counted["COUNT(*) FROM ledger_steps"] += pending
         for what, problem in (
             ("COUNT(*) FROM ledger_questions", _NOT_CHARGED),
             ("COUNT(*) FROM ledger_paid", _NOT_CHARGED),

@@ -18,11 +18,11 @@ from discreet.ledger.chain.table_checks import Tables
 from discreet.ledger.charges.ledger import Ledger
 from discreet.store import Transaction
 
-_MOST_PROBLEMS = 100
-_TELL_EVERY = 10_000
+_MAX_PROBLEMS = 100
+_PROGRESS_EVERY = 10_000
 
 
-def _nobody(_done: int, _all: int) -> None:
+def _no_progress(_done: int, _all: int) -> None:
     """Nobody looks on."""
 
 
@@ -46,7 +46,7 @@ def verify(
     *,
     anchor: str | None = None,
     from_checkpoint: bool = False,
-    progress: Callable[[int, int], None] = _nobody,
+    progress: Callable[[int, int], None] = _no_progress,
 ) -> Verification:
     """Recompute the chain, and from it alone every price, total, payment, freeze, receipt and answer's hash.
 
@@ -55,7 +55,7 @@ def verify(
     told how many of how many entries are done. Books that are sound as a whole get a new checkpoint. Whoever does not have
     their secret can verify all but the seals.
     """
-    noted = None if anchor is None else _parsed(anchor)
+    noted = None if anchor is None else _parse_head(anchor)
     with ledger.writer.snapshot() as (t, checkpoint):
         begun = checkpoint if from_checkpoint else None
         seals = ledger.writer.seals
@@ -69,12 +69,12 @@ def verify(
         remarks = _remarks(t, seals)
     if not problems and reading.whole:
         with suppress(StoreUnavailable):  # books that can only be read are sound all the same
-            ledger.writer.keep_checkpoint(reading.totals)
+            ledger.writer.write_checkpoint(reading.totals)
     return Verification(
         head.seq if head else 0,
         head.hash if head else GENESIS,
-        tuple(problems[:_MOST_PROBLEMS]),
-        tuple(remarks[-_MOST_PROBLEMS:]),
+        tuple(problems[:_MAX_PROBLEMS]),
+        tuple(remarks[-_MAX_PROBLEMS:]),
     )
 
 
@@ -87,7 +87,7 @@ def _remarks(t: Transaction, seals: Seals) -> list[str]:
     return remarks if seals.can_be_checked else [*remarks, "the seals were not verified: their secret is not here"]
 
 
-def _parsed(anchor: str) -> tuple[int, str]:
+def _parse_head(anchor: str) -> tuple[int, str]:
     number, colon, noted = anchor.partition(":")
     if not number.isdecimal() or not colon:
         raise BadInput("A noted head is number:hash.", next_step="Give it as it was noted, such as 7:9f86d08…")
@@ -109,14 +109,14 @@ class _Reading:
         problems: dict[str, None] = {}
         for problem in self._each():
             problems[problem] = None
-            if len(problems) == _MOST_PROBLEMS:
+            if len(problems) == _MAX_PROBLEMS:
                 break
         return list(problems)
 
     def _each(self) -> Iterable[str]:
         tables, last, is_linked = Tables(self.t), entry_chain.last_entry(self.t), True
         for entry in entry_chain.entries_after(self.t, self.totals.head.seq if self.totals.head else 0):
-            wrong = self.totals.follow(entry) if is_linked else self.totals.unlinked(entry)
+            wrong = self.totals.follow(entry) if is_linked else self.totals.link_problems(entry)
             yield from wrong
             if not wrong and not self.seals.covers(entry):
                 yield f"entry {entry.seq} does not bear the seal of these books"
@@ -124,7 +124,7 @@ class _Reading:
             self.totals.head = entry
             if is_linked and not wrong:
                 yield from self._rows(tables, entry)
-            if last is not None and entry.seq % _TELL_EVERY == 0:
+            if last is not None and entry.seq % _PROGRESS_EVERY == 0:
                 self.progress(entry.seq, last.seq)
         if is_linked:
             yield from self._accounts()
@@ -145,7 +145,7 @@ class _Reading:
         known = self.totals.accounts
         if {name: row.filter for name, row in rows.items()} != {name: row.filter for name, row in known.items()}:
             yield "the accounts are not those that were opened"
-        if not all(map(self.totals.adds_up, rows.values())):
+        if not all(map(self.totals.sums_match, rows.values())):
             yield "an account's total is not the sum of its charges"
         if any(row.frozen != known[name].frozen for name, row in rows.items() if name in known):
             yield "an account is frozen or free without an entry that says so"

@@ -11,11 +11,11 @@ from typing import Protocol, TypeVar
 from discreet.errors import BadInput, NoLedger
 from discreet.ledger.chain import entry_chain
 from discreet.ledger.chain.anchor import Anchor
-from discreet.ledger.chain.entries import AT_HAND, Entry
+from discreet.ledger.chain.entries import COMMAND_LINE, Entry
 from discreet.ledger.chain.reseal import Before, seal_all
 from discreet.ledger.chain.schema import SCHEMA, VERSION
 from discreet.store import Store, open_store
-from discreet.store.secret import needed_secret
+from discreet.store.secret import require_secret
 
 
 class _Closable(Protocol):
@@ -27,7 +27,7 @@ Opened = TypeVar("Opened", bound=_Closable)
 
 
 @contextmanager
-def closed_if_refused(opened: Opened) -> Iterator[Opened]:
+def close_on_error(opened: Opened) -> Iterator[Opened]:
     """A store, books or an engine that stay open if all goes well."""
     try:
         yield opened
@@ -36,9 +36,9 @@ def closed_if_refused(opened: Opened) -> Iterator[Opened]:
         raise
 
 
-def kept_store(where: str | Path) -> Store:
+def open_existing_store(where: str | Path) -> Store:
     """The database of books that are there, with today's tables."""
-    with closed_if_refused(open_store(where, must_exist=True)) as store:
+    with close_on_error(open_store(where, must_exist=True)) as store:
         if not store.exists() or not store.has("ledger"):
             raise NoLedger(
                 "There is no ledger there, and none is begun by chance.",
@@ -53,7 +53,7 @@ def ledger_secret(store: Store, where: str | Path, *, anchor: Anchor) -> bytes:
     with store.transaction() as t:
         anchor.check(partial(entry_chain.hash_at, t))
         first = entry_chain.entry_at(t, 1)
-    return needed_secret(where, make=first is None)
+    return require_secret(where, make=first is None)
 
 
 def seal_ledger(
@@ -65,12 +65,12 @@ def seal_ledger(
     it is hashed. A secret of today that is missing beside a file is made.
     """
     noted = Anchor(anchor if Anchor(anchor).noted is not None else None)
-    with closing(kept_store(where)) as store:
+    with closing(open_existing_store(where)) as store:
         if earlier is None and not lost:
             raise BadInput(
                 "These books are sealed already, or nothing is in them.",
                 next_step="If their secret was changed, give the earlier one; if it is lost, say so.",
             )
         before = Before.ANOTHER_SECRET if earlier is not None else Before.LOST_SECRET
-        secret = needed_secret(where)
-        return seal_all(store, secret, earlier=earlier, before=before, anchor=noted, by=AT_HAND)
+        secret = require_secret(where)
+        return seal_all(store, secret, earlier=earlier, before=before, anchor=noted, by=COMMAND_LINE)

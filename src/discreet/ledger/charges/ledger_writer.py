@@ -13,7 +13,7 @@ from discreet.ledger.chain.anchor import Anchor
 from discreet.ledger.chain.checkpoint import Checkpoints
 from discreet.ledger.chain.entry_clock import Clock
 from discreet.ledger.chain.seals import Seals
-from discreet.ledger.charges.unit_of_work import UnitOfWork, caught_up
+from discreet.ledger.charges.unit_of_work import UnitOfWork, catch_up
 from discreet.store import GroupCommit, Store, Transaction
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class Writer:
     def _followed(self, t: Transaction, known: LedgerTotals | None) -> LedgerTotals:
         """The running books at the last entry: from the checkpoint on at first, later from what was known before the transaction began."""
         self.seals.check_unbroken()
-        self._totals = caught_up(t, known or self._checkpoints.read(t) or LedgerTotals(), self.seals)
+        self._totals = catch_up(t, known or self._checkpoints.read(t) or LedgerTotals(), self.seals)
         return self._totals
 
     @contextmanager
@@ -62,7 +62,7 @@ class Writer:
         with self._store.snapshot() as t:
             yield t, self._checkpoints.read(t)
 
-    def keep_checkpoint(self, totals: LedgerTotals) -> None:
+    def write_checkpoint(self, totals: LedgerTotals) -> None:
         """Sign books that were verified, so that the next to open them goes on from there."""
         with self._store.transaction() as t:
             if totals.head is not None and entry_chain.entry_at(t, totals.head.seq) == totals.head:
@@ -79,7 +79,7 @@ class Writer:
         return UnitOfWork(t, totals, clock=self._clock, seals=self.seals)
 
     def _begin(self, t: Transaction) -> UnitOfWork:
-        self.seals.needed_key()
+        self.seals.require_key()
         self._anchor.check(partial(entry_chain.hash_at, t))
         return self._work(t, self._followed(t, self._totals).fork())
 

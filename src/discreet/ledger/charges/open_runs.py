@@ -29,7 +29,7 @@ class Run:
         """What a step takes of the budget, in units: nothing, if a step before has paid for it."""
         return 0 if paid is None else self._adaptive.units(paid)
 
-    def further(self, cost: int) -> Run:
+    def after_step(self, cost: int) -> Run:
         """With one more step, and what it cost."""
         return replace(self, steps=self.steps + 1, spent=self.spent + cost)
 
@@ -44,12 +44,12 @@ class Run:
         return budget
 
 
-def budgets_in(releases: Iterable[Mechanism]) -> list[AdaptiveBudget]:
+def budgets_among(releases: Iterable[Mechanism]) -> list[AdaptiveBudget]:
     """What of a price is spent along the way."""
     return [release for release in releases if isinstance(release, AdaptiveBudget)]
 
 
 def check_one_budget(releases: Iterable[Mechanism]) -> None:
     """A step must say what it is paid from."""
-    if len(budgets_in(releases)) > 1:
+    if len(budgets_among(releases)) > 1:
         raise BadInput("A question has one budget for its steps.", next_step="Charge one that is large enough.")

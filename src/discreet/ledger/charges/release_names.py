@@ -18,18 +18,18 @@ MOST_NAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class NamedRelease:
     """A release by a name that it has."""
 
     name: str
     query: str
     """The key that it was paid under."""
-    giver: str | None
+    given_by: str | None
     """Who gave the name, the owner's being empty; None where it is another's, who is nobody's business."""
     is_published: bool
 
 
-def check(work: UnitOfWork, request: Request) -> None:
+def check_name(work: UnitOfWork, request: Request) -> None:
     """Refuse a name that another release of this analyst has, or one too many; before anything is charged."""
     names = _names(work, request)
     if request.name is None or names.get(request.name) == request.key:
@@ -40,7 +40,7 @@ def check(work: UnitOfWork, request: Request) -> None:
         raise NameTaken(f"This release has {MOST_NAMES} names already.", next_step="Look it up by one of them.")
 
 
-def give(work: UnitOfWork, request: Request) -> None:
+def record_name(work: UnitOfWork, request: Request) -> None:
     """Write the name of a release that is answered into the books, if it has one, and it was not written before."""
     if request.name is not None and request.name not in _names(work, request):
         work.append(NAME, {"analyst": request.analyst, "name": request.name, "question": request.key})
@@ -50,7 +50,7 @@ def _names(work: UnitOfWork, request: Request) -> Mapping[str, str]:
     return work.totals.named.get(request.analyst or "", {})
 
 
-def given(work: UnitOfWork, analyst: str | None) -> dict[str, str]:
+def names_of(work: UnitOfWork, analyst: str | None) -> dict[str, str]:
     """Names and the keys that they mean: an analyst's own; for the owner everybody's, their own before others', and of others in the order of their names."""
     named = work.totals.named
     if analyst is not None:
@@ -63,21 +63,21 @@ def published(work: UnitOfWork) -> dict[str, str]:
     return {name: release.query for name, release in work.totals.published.items()}
 
 
-def listed(work: UnitOfWork, analyst: str | None) -> list[Listed]:
+def listed(work: UnitOfWork, analyst: str | None) -> list[NamedRelease]:
     """Every name that an analyst gave, or that anybody gave for the owner, and what is published beside."""
     named, shown = work.totals.named, published(work)
     givers = sorted(named) if analyst is None else [analyst]
     given = [
-        Listed(name, query, giver, shown.get(name) == query)
-        for giver in givers
-        for name, query in named.get(giver, {}).items()
+        NamedRelease(name, query, given_by, shown.get(name) == query)
+        for given_by in givers
+        for name, query in named.get(given_by, {}).items()
     ]
     known = {(each.name, each.query) for each in given}
-    others = [Listed(name, query, None, True) for name, query in shown.items() if (name, query) not in known]
+    others = [NamedRelease(name, query, None, True) for name, query in shown.items() if (name, query) not in known]
     return sorted([*given, *others], key=lambda each: each.name)
 
 
-def seen(work: UnitOfWork, analyst: str | None) -> dict[str, str]:
+def visible(work: UnitOfWork, analyst: str | None) -> dict[str, str]:
     """The keys that an analyst gave names to, or everybody for the owner, and those that are published; each with its name."""
     named = work.totals.named
     own = named.values() if analyst is None else [named.get(analyst, {})]
@@ -85,27 +85,29 @@ def seen(work: UnitOfWork, analyst: str | None) -> dict[str, str]:
     return {query: name for each in names for name, query in each.items()}
 
 
-def comparison(work: UnitOfWork, name: str, analyst: str | None, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def comparison_entry(
+    work: UnitOfWork, name: str, analyst: str | None, what: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entry by which it is known that the owner has looked at real numbers beside a release."""
     yield COMPARE, {"name": name, "question": key_of(work, name, analyst), "what": what}
 
 
 def key_of(work: UnitOfWork, name: str, analyst: str | None) -> str:
     """The key of a release that an analyst (None: anybody, or the owner) gave a name; or a refusal."""
-    query = given(work, analyst).get(name)
+    query = names_of(work, analyst).get(name)
     if query is None:
         raise NotAnswered(
             "There is no finished release of this name.",
             next_step="See which there are: `discreet releases`, or the page Publish.",
         )
-    if analyst is None and _is_of_several(work, name):
+    if analyst is None and _is_ambiguous(work, name):
         raise NameTaken(
             "Several analysts gave this name to different releases.", next_step="Say whose of them is meant."
         )
     return query
 
 
-def publication(work: UnitOfWork, name: str, analyst: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+def publication_entry(work: UnitOfWork, name: str, analyst: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entry by which all see a release that an analyst (None: anybody, or the owner) gave a name; none where they do already."""
     query, known = key_of(work, name, analyst), published(work).get(name)
     if known not in (None, query):
@@ -114,7 +116,7 @@ def publication(work: UnitOfWork, name: str, analyst: str | None) -> Iterator[tu
         yield PUBLISH, {"name": name, "question": query}
 
 
-def _is_of_several(work: UnitOfWork, name: str) -> bool:
+def _is_ambiguous(work: UnitOfWork, name: str) -> bool:
     """Whether who has the name cannot be told from it: then nobody's release goes out in place of another's because they gave it the same name."""
     named = work.totals.named
     return name not in named.get("", {}) and len({names[name] for names in named.values() if name in names}) > 1

@@ -33,14 +33,14 @@ from discreet.store import Transaction
 
 _SALT = 16
 """Bytes."""
-_WAITS = 0
+_PENDING = 0
 """In place of the number of an entry: there is none yet."""
 _NOT_STORED = "A stored step is not the one that was drawn."
 
 
-def keep(work: UnitOfWork, query: str, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
+def store_step(work: UnitOfWork, query: str, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
     """Store a step, unless there is one of that number; the stored one."""
-    run = _so_far(work, query)
+    run = _run_with_pending(work, query)
     stored = _stored(work, query, number, run)
     if stored is not None:
         return stored
@@ -50,30 +50,32 @@ def keep(work: UnitOfWork, query: str, number: int, body: bytes, *, paid: Mechan
             next_step="Reserve first, with a budget that is spent along the way, and number steps from 0 on.",
         )
     cost = run.cost_of(paid)
-    further = run.further(cost)
+    further = run.after_step(cost)
     if not further.is_within_budget:
         raise BudgetExceeded("This step is beyond what was charged.", next_step="Spend at most what is left.")
     salted = os.urandom(_SALT) + body
     facts = {"question": query, "number": number, "salted": _hash(salted), "cost": str(cost)}
     note = canonical({**facts, "spent": str(further.spent)})
-    row = (query, number, salted, _WAITS, note, work.seals.of_text(note))
+    row = (query, number, salted, _PENDING, note, work.seals.seal_text(note))
     work.t.run("INSERT INTO ledger_steps (question, number, body, written, note, seal) VALUES (?, ?, ?, ?, ?, ?)", *row)
     return body
 
 
-def kept(work: UnitOfWork, query: str) -> list[bytes]:
+def load_steps(work: UnitOfWork, query: str) -> list[bytes]:
     """All steps that are stored for a query, in order."""
     (count,) = work.t.run("SELECT COUNT(*) FROM ledger_steps WHERE question = ?", query)[0]
-    run = _so_far(work, query)
+    run = _run_with_pending(work, query)
     steps = [_stored(work, query, number, run) for number in range(count)]
     if None in steps or (run is not None and count != run.steps):
-        entry_chain.damaged(_NOT_STORED)
+        entry_chain.refuse_damaged(_NOT_STORED)
     return [step for step in steps if step is not None]
 
 
-def leave(work: UnitOfWork, query: str, count: int | None = None) -> None:
+def write_entries(work: UnitOfWork, query: str, count: int | None = None) -> None:
     """Write the entries of all steps that wait for it, or of those among the first so many: what they brought about may leave now."""
-    for number, note in list(waiting(work.t, work.seals, work.totals, query))[: _further(work, query, count)]:
+    for number, note in list(pending_steps(work.t, work.seals, work.totals, query))[
+        : _count_to_write(work, query, count)
+    ]:
         facts = {name: value for name, value in note.items() if name != "spent"}
         entry = work.append(KIND, facts)
         work.t.run(
@@ -82,42 +84,44 @@ def leave(work: UnitOfWork, query: str, count: int | None = None) -> None:
         )
 
 
-def _further(work: UnitOfWork, query: str, count: int | None) -> int | None:
+def _count_to_write(work: UnitOfWork, query: str, count: int | None) -> int | None:
     """How many of those that wait are among the first so many."""
     run = work.totals.runs.get(query)
     return None if count is None or run is None else max(0, count - run.steps)
 
 
-def waiting(t: Transaction, seals: Seals, totals: LedgerTotals, query: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def pending_steps(
+    t: Transaction, seals: Seals, totals: LedgerTotals, query: str
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The steps of a run that have no entry yet, in order, each with what its note says; refused where one was edited or is missing."""
     run = totals.runs.get(query)
     rows = t.run(
         "SELECT number, body, note, seal FROM ledger_steps WHERE question = ? AND written = ? ORDER BY number",
-        *(query, _WAITS),
+        *(query, _PENDING),
     )
     for number, body, text, seal in rows:
-        note = _sealed(seals, text, seal)
-        run = None if run is None else run.further(int(note["cost"]))
+        note = _read_note(seals, text, seal)
+        run = None if run is None else run.after_step(int(note["cost"]))
         known = (query, number, _hash(answer_bytes(body) or b""))
         is_next = run is not None and number == run.steps - 1 and int(note["spent"]) == run.spent
         if not is_next or known != (note["question"], note["number"], note["salted"]):
-            entry_chain.damaged(_NOT_STORED)
+            entry_chain.refuse_damaged(_NOT_STORED)
         yield number, note
 
 
-def _so_far(work: UnitOfWork, query: str) -> Run | None:
+def _run_with_pending(work: UnitOfWork, query: str) -> Run | None:
     """A run with the steps that wait: the last of them says how many there are, and what all of them cost."""
     run = work.totals.runs.get(query)
     last = work.t.run(
         "SELECT number, note, seal FROM ledger_steps WHERE question = ? AND written = ? ORDER BY number DESC LIMIT 1",
-        *(query, _WAITS),
+        *(query, _PENDING),
     )
     if run is None or not last:
         return run
     number, *sealed = last[0]
-    note = _sealed(work.seals, *sealed)
+    note = _read_note(work.seals, *sealed)
     if (note["question"], note["number"]) != (query, number) or number < run.steps:
-        entry_chain.damaged(_NOT_STORED)
+        entry_chain.refuse_damaged(_NOT_STORED)
     return replace(run, steps=number + 1, spent=int(note["spent"]))
 
 
@@ -126,34 +130,34 @@ def _stored(work: UnitOfWork, query: str, number: int, run: Run | None) -> bytes
         "SELECT body, written, note, seal FROM ledger_steps WHERE question = ? AND number = ?", query, number
     )
     if run is not None and bool(rows) != (0 <= number < run.steps):
-        entry_chain.damaged(_NOT_STORED)
+        entry_chain.refuse_damaged(_NOT_STORED)
     if not rows:
         return None
     body, seq, text, seal = rows[0]
     stored = answer_bytes(body) or b""
-    facts = _sealed(work.seals, text, seal) if seq == _WAITS else _written(work, seq)
+    facts = _read_note(work.seals, text, seal) if seq == _PENDING else _entry_body(work, seq)
     if not _is_about(facts, query, number, stored):
-        entry_chain.damaged(_NOT_STORED)
+        entry_chain.refuse_damaged(_NOT_STORED)
     return stored[_SALT:]
 
 
-def _written(work: UnitOfWork, seq: Any) -> Mapping[str, Any]:
+def _entry_body(work: UnitOfWork, seq: Any) -> Mapping[str, Any]:
     """What the entry of a step says."""
     entry = entry_chain.entry_at(work.t, seq) if isinstance(seq, int) else None
     if entry is None or work.seals.check(entry).kind != KIND:
-        entry_chain.damaged(_NOT_STORED)
+        entry_chain.refuse_damaged(_NOT_STORED)
     return entry.body
 
 
-def _sealed(seals: Seals, text: Any, seal: Any) -> Mapping[str, Any]:
+def _read_note(seals: Seals, text: Any, seal: Any) -> Mapping[str, Any]:
     """What the note of a step says that waits, if it was written by somebody who holds the secret."""
-    if not isinstance(text, str) or not seals.fit_text(text, seal):
-        entry_chain.damaged(_NOT_STORED)
+    if not isinstance(text, str) or not seals.text_fits(text, seal):
+        entry_chain.refuse_damaged(_NOT_STORED)
     try:
         note = {**json.loads(text)}
         return {**note, "cost": str(int(note["cost"])), "spent": str(int(note["spent"]))}
     except (KeyError, TypeError, ValueError):  # where nobody has the secret, anybody may have written it
-        entry_chain.damaged(_NOT_STORED)
+        entry_chain.refuse_damaged(_NOT_STORED)
 
 
 def is_about(entry: Entry, query: Any, number: Any, stored: bytes) -> bool:

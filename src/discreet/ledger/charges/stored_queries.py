@@ -41,9 +41,9 @@ class QueryState:
     """How many entries say that it was answered."""
 
 
-def state(work: UnitOfWork, query: str, analyst: str | None, *, request: str = "") -> QueryState:
+def query_state(work: UnitOfWork, query: str, analyst: str | None, *, request: str = "") -> QueryState:
     """Looked up at once: a statement for each table would take longer than what it finds."""
-    t, asker = work.looking_up(query, request), analyst or ""
+    t, asker = work.for_keys(query, request), analyst or ""
     ((known, charged, answer, paid, asked, requested, answers),) = t.run(
         f"SELECT q.question, q.charged, q.answer, p.question, p.charged, r.question, {entry_chain.number_of_answers(t)} "  # noqa: S608
         "FROM (SELECT 1) AS here LEFT JOIN ledger_questions AS q ON q.question = ? "
@@ -80,7 +80,7 @@ def _is_charged(work: UnitOfWork, known: QueryState, number: Any, account: str) 
         return False
     charge = _charge_at(work, known, number)
     if not entry_chain.is_linked(work.t, charge) or account not in charge.body["accounts"]:
-        entry_chain.damaged(_NOT_CHARGED)
+        entry_chain.refuse_damaged(_NOT_CHARGED)
     return True
 
 
@@ -88,47 +88,47 @@ def _charge_at(work: UnitOfWork, known: QueryState, number: Any) -> Entry:
     """The entry that a row names, if it is the charge for this query."""
     charge = entry_chain.entry_at(work.t, number) if isinstance(number, int) else None
     if charge is None or work.seals.check(charge).kind != "charge" or charge.body["question"] != known.query:
-        entry_chain.damaged(_NOT_CHARGED)
+        entry_chain.refuse_damaged(_NOT_CHARGED)
     return charge
 
 
-def has_room_for_repeat(work: UnitOfWork, analyst: str | None) -> bool:
+def may_record_repeat(work: UnitOfWork, analyst: str | None) -> bool:
     """Whether one more repeat is written down today; what costs nothing must not fill a disk."""
     repeats = work.totals.repeats if work.totals.day == work.today else {}
     return repeats.get(analyst or "", 0) < REPEATS_A_DAY
 
 
-def repeat(work: UnitOfWork, request: Request, known: QueryState) -> Entry:
+def record_repeat(work: UnitOfWork, request: Request, known: QueryState) -> Entry:
     """Write down that somebody asked what is paid for: words and price are in the entry that it refers to."""
     first = _charge_at(work, known, known.charged if known.asked is None else known.asked)
     facts: dict[str, Any] = {"accounts": [], "analyst": request.analyst, "request": request.id, "question": request.key}
-    facts |= unit_of(request)
+    facts |= unit_fields(request)
     entry = work.append("charge", {**facts, "format": request.format, "of": first.body.get("of", first.seq)})
-    mark_paid(work, entry)
+    record_charge(work, entry)
     return entry
 
 
-def unit_of(request: Request) -> dict[str, Any]:
+def unit_fields(request: Request) -> dict[str, Any]:
     """What an entry says of whom its price is about, where that is not a person."""
     return {} if request.edges is None else {"unit": "edge", "edges": request.edges}
 
 
-def worded(work: UnitOfWork, charge: Entry) -> Entry:
+def entry_with_text(work: UnitOfWork, charge: Entry) -> Entry:
     """The entry that has the words and the price of a charge: itself, or the one that a repeat refers to."""
     if "of" not in charge.body:
         return charge
     first = entry_chain.entry_at(work.t, charge.body["of"])
     if first is None or work.seals.check(first).body.get("question") != charge.body["question"]:
-        entry_chain.damaged("A question was asked again that is not there any more.")
+        entry_chain.refuse_damaged("A question was asked again that is not there any more.")
     return first
 
 
-def words_of(work: UnitOfWork, known: QueryState) -> str:
+def original_text(work: UnitOfWork, known: QueryState) -> str:
     """In which words a query was first asked."""
-    return str(worded(work, _charge_at(work, known, known.charged)).body["label"])
+    return str(entry_with_text(work, _charge_at(work, known, known.charged)).body["label"])
 
 
-def mark_paid(work: UnitOfWork, charge: Entry) -> None:
+def record_charge(work: UnitOfWork, charge: Entry) -> None:
     """Note who has paid, and for which request, by the entry that says so."""
     body, number = charge.body, charge.seq
     analyst, query, request = body["analyst"] or "", body["question"], body["request"]
@@ -139,7 +139,7 @@ def mark_paid(work: UnitOfWork, charge: Entry) -> None:
     work.add("ledger_requests", (analyst, request, query, charge.hash), keys=(request,))
 
 
-def keep_answer(work: UnitOfWork, query: str, answer: bytes) -> None:
+def store_answer(work: UnitOfWork, query: str, answer: bytes) -> None:
     """Note what was answered, beside the entry that says so."""
     again = "ON CONFLICT (question) DO UPDATE SET answer = excluded.answer"
     work.add("ledger_questions (question, answer)", (query, answer), keys=(query,), otherwise=again)
@@ -170,12 +170,12 @@ def stored_answer(work: UnitOfWork, known: QueryState) -> bytes | None:
         work.seals.refuse("The entry of an answer is missing, or is one too many")
     digests = [] if answer is None else [hashlib.sha256(answer).hexdigest()]
     if digests != [entry.body["sha256"] for entry in given]:
-        entry_chain.damaged("A stored answer is not the one that was given.")
+        entry_chain.refuse_damaged("A stored answer is not the one that was given.")
     return answer
 
 
 def answer_bytes(answer: Any) -> bytes | None:
     """A stored answer, whatever it means. SQLite gives text back as text if somebody put it there: we never did."""
     if isinstance(answer, str):
-        entry_chain.damaged("A stored answer is not bytes.")
+        entry_chain.refuse_damaged("A stored answer is not bytes.")
     return None if answer is None else bytes(answer)

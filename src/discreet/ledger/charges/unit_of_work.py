@@ -46,7 +46,7 @@ class UnitOfWork:
         self.write()
         return self._t
 
-    def looking_up(self, *keys: str) -> Transaction:
+    def for_keys(self, *keys: str) -> Transaction:
         """The same, to look up rows of queries by these keys alone: those under other keys need not be written for that."""
         return self._t if self._keys.isdisjoint(keys) else self.t
 
@@ -84,7 +84,7 @@ class UnitOfWork:
                 account = account_rows.load(self._t, name, like=self.totals.accounts.get(name))
             except UnknownAccount:
                 if name in self.totals.accounts:
-                    entry_chain.damaged("An account is not there any more.")
+                    entry_chain.refuse_damaged("An account is not there any more.")
                 raise
             self._check(account)
             self._accounts[name] = account.on(self.today)
@@ -97,7 +97,7 @@ class UnitOfWork:
             self._check(account)
         opened = self.totals.accounts
         if len(rows) != len(opened.keys() & set(names) if names else opened):
-            entry_chain.damaged("An account is not there any more.")
+            entry_chain.refuse_damaged("An account is not there any more.")
         return [account.on(self.today) for account in rows]
 
     def check_open(self, analyst: str | None) -> None:
@@ -105,7 +105,7 @@ class UnitOfWork:
         if analyst is not None:
             name = analyst_account(analyst)
             if name in self.totals.closed:
-                raise account_rows.unknown()
+                raise account_rows.unknown_account()
             self.account(name).check_open()
 
     def save(self, account: Account) -> None:
@@ -117,44 +117,44 @@ class UnitOfWork:
         """The next entry, to go on from; before it, what is to be remarked about the clock."""
         remark = self._clock.remark(self.totals.head, self._now)
         if remark is not None:
-            self._link(clock.KIND, remark, self._now)
-        return self._link(kind, body, self._now)
+            self._append(clock.KIND, remark, self._now)
+        return self._append(kind, body, self._now)
 
-    def _link(self, kind: str, body: Mapping[str, Any], now: datetime) -> Entry:
+    def _append(self, kind: str, body: Mapping[str, Any], now: datetime) -> Entry:
         """Every entry is salted, so that its hash, which may be public as a receipt or a head, tells nothing about it."""
         salted = {**body, "salt": os.urandom(16).hex()}
         last = self.totals.head
         entry = Entry.following(last, time=clock.time_after(last, now), kind=kind, body=salted)
         entry = replace(entry, seal=self.seals.of(entry))
         self.add(entry_chain.INTO, entry_chain.row_of(entry))
-        problems = self.totals.take_in(entry)
+        problems = self.totals.apply_entry(entry)
         if problems:
-            entry_chain.damaged(f"The books would not add up: {'; '.join(problems)}.")
+            entry_chain.refuse_damaged(f"The books would not add up: {'; '.join(problems)}.")
         return entry
 
     def _check(self, account: Account) -> None:
-        if not self.totals.agrees_with(account):
-            entry_chain.damaged("An account is not what its entries add up to.")
+        if not self.totals.matches(account):
+            entry_chain.refuse_damaged("An account is not what its entries add up to.")
 
 
-def caught_up(t: Transaction, totals: LedgerTotals, seals: Seals) -> LedgerTotals:
+def catch_up(t: Transaction, totals: LedgerTotals, seals: Seals) -> LedgerTotals:
     """The running books at the last entry, whoever wrote it; refused where an entry is not as it was, not sealed, or does not follow."""
     last = entry_chain.last_entry(t)
     if last == totals.head:
         return totals
     if totals.head is not None and entry_chain.entry_at(t, totals.head.seq) != totals.head:
-        entry_chain.damaged(f"Entry {totals.head.seq} of the books was changed, or is missing.")
+        entry_chain.refuse_damaged(f"Entry {totals.head.seq} of the books was changed, or is missing.")
     further = totals.fork()
-    for _ in following(t, further, seals):
+    for _ in replay(t, further, seals):
         pass
     return further
 
 
-def following(t: Transaction, totals: LedgerTotals, seals: Seals) -> Iterator[Entry]:
+def replay(t: Transaction, totals: LedgerTotals, seals: Seals) -> Iterator[Entry]:
     """Go on with running books through every entry that was written since, each told once it was taken in."""
     for entry in entry_chain.entries_after(t, totals.head.seq if totals.head else 0):
         seals.check(entry)
         problems = totals.follow(entry)
         if problems:
-            entry_chain.damaged(f"The books do not add up: {'; '.join(problems)}.")
+            entry_chain.refuse_damaged(f"The books do not add up: {'; '.join(problems)}.")
         yield entry

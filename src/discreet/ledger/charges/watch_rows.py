@@ -12,7 +12,7 @@ from discreet.ledger.charges.unit_of_work import UnitOfWork
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchState:
     """What the books say of a watch. `threshold` is the noisy one, which is for comparing and never shown.
 
     `lost` is one that was stored and is not there any more, or not as it was stored.
@@ -31,7 +31,7 @@ class Watched:
         return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def watched(work: UnitOfWork, query: str) -> Watched:
+def watch_state(work: UnitOfWork, query: str) -> WatchState:
     """What is known of a watch, by the key that it was paid under."""
     entries = [work.seals.check(entry) for entry in entry_chain.outcomes(work.t, query)]
     rows = work.t.run("SELECT answer FROM ledger_questions WHERE question = ?", query)
@@ -39,10 +39,10 @@ def watched(work: UnitOfWork, query: str) -> Watched:
     written = [entry.body["sha256"] for entry in entries if entry.kind == "answer"]
     there = [] if threshold is None else [hashlib.sha256(threshold).hexdigest()]
     watches = [entry.body for entry in entries if entry.kind == "watch"]
-    if len(watches) != work.totals.looks.get(query, 0):
+    if len(watches) != work.totals.watch_entries.get(query, 0):
         work.seals.refuse("An entry of a watch is missing")
     had_one = bool(watches or (rows and query not in work.totals.unanswered))
-    return Watched(
+    return WatchState(
         bits={body["version"]: body["above"] for body in watches if "above" in body},
         threshold=threshold,
         failed=any("failed" in body for body in watches),
@@ -50,11 +50,11 @@ def watched(work: UnitOfWork, query: str) -> Watched:
     )
 
 
-def keep_bit(work: UnitOfWork, query: str, *, version: int, above: bool | None) -> Watched:
+def record_bit(work: UnitOfWork, query: str, *, version: int, above: bool | None) -> WatchState:
     """Store an evaluation's bit (None: it failed), unless the version has one or the watch has ended."""
-    known = watched(work, query)
+    known = watch_state(work, query)
     if known.ended or (above is not None and version in known.bits):
         return known
     outcome = {"failed": True} if above is None else {"above": above}
     work.append("watch", {"question": query, "version": version, **outcome})
-    return watched(work, query)
+    return watch_state(work, query)

@@ -1279,7 +1279,7 @@ class Client:
         return _float_above(Fraction(self._account()["spent"]))
 
     @property
-    def spent_in_all(self) -> float:
+    def lifetime_spent(self) -> float:
         """The same for all tasks of this device."""
         return _float_above(_spent_in_all(self._store.read()))
 
@@ -1300,7 +1300,7 @@ class Client:
             f"{shown(self.spec['name'])}: a report costs ε {one} at most\n"
             f"for this task at most {caps['lifetime']:,} reports, ε {together} together whatever the values; {made}\n"
             f"this device gives away at most ε {format_loss(self.budget)} in all, for all its tasks; "
-            f"ε {format_loss(self.spent_in_all)} is gone"
+            f"ε {format_loss(self.lifetime_spent)} is gone"
         )
 
     def report(self, value: Any) -> bytes:

@@ -23,13 +23,13 @@ from discreet.errors import BadInput, NoAccess, UnknownAccount
 from discreet.ledger import Ledger
 from discreet.ledger.accounts import caps
 from discreet.ledger.accounts.access_entries import KEY, REVOKE, USER, IssuedKey
-from discreet.ledger.accounts.account_rows import analyst_account, unknown
+from discreet.ledger.accounts.account_rows import analyst_account, unknown_account
 from discreet.ledger.accounts.totals import LedgerTotals
-from discreet.ledger.chain.entries import AT_HAND
+from discreet.ledger.chain.entries import COMMAND_LINE
 from discreet.ledger.charges.requests import check_text
 from discreet.ledger.charges.unit_of_work import UnitOfWork
 from discreet.server.auth.roles import ROLES, Holder
-from discreet.store.secret import needed_secret
+from discreet.store.secret import require_secret
 
 PREFIX = "dk_"
 _REMEMBERED = 0.1
@@ -58,14 +58,14 @@ class KeyStore:
     def open(cls, ledger: str, *, anchor: str | None = None) -> KeyStore:
         """Open the keys of a ledger; the first time, create the secret."""
         opened = Ledger.open(ledger, anchor=anchor)
-        return cls(opened, needed_secret(ledger))
+        return cls(opened, require_secret(ledger))
 
     def close(self) -> None:
         """Close the database."""
         self._ledger.close()
 
     def create(
-        self, name: str, *, role: str = "analyst", days: int = 90, cap: Filter | None = None, by: str = AT_HAND
+        self, name: str, *, role: str = "analyst", days: int = 90, cap: Filter | None = None, by: str = COMMAND_LINE
     ) -> str:
         """Create a key and return it; it is not stored. `by` is the creator, for the ledger.
 
@@ -84,7 +84,7 @@ class KeyStore:
         self._refresh()
         return key
 
-    def rotate(self, number: str, *, days: int = 90, by: str = AT_HAND) -> str:
+    def rotate(self, number: str, *, days: int = 90, by: str = COMMAND_LINE) -> str:
         """Create a key for the holder of an old one, and revoke the old one."""
         old = self.issued(number)
         key, body = self._new(old.name, role=old.role, lasting=_lifetime(days))
@@ -104,7 +104,7 @@ class KeyStore:
         self._record(lambda _: iter([(KEY, body)]), by=_LINK)
         return str(body["key"])
 
-    def revoke(self, number: str, *, by: str = AT_HAND) -> None:
+    def revoke(self, number: str, *, by: str = COMMAND_LINE) -> None:
         """Revoke a key, if it is not revoked already."""
         self.issued(number)
 
@@ -125,7 +125,7 @@ class KeyStore:
         """Return the entries of all keys ever created. They do not contain the keys."""
         return sorted(self._refresh().access.keys.values(), key=lambda key: key.created)
 
-    def set_user(self, name: str, role: str | None, *, by: str = AT_HAND) -> None:
+    def set_user(self, name: str, role: str | None, *, by: str = COMMAND_LINE) -> None:
         """Set or remove the role of a user whom the proxy signs in. An analyst must have an account."""
         check_text(name, "A user's name", most=200)
         if role is not None:
@@ -182,7 +182,7 @@ class KeyStore:
     def _with_account(self, holder: Holder) -> Holder:
         """Return the holder, or refuse an analyst whose account does not exist or was closed."""
         if holder.role == "analyst" and not self._known.is_open(analyst_account(holder.name)):
-            raise unknown()
+            raise unknown_account()
         return holder
 
     def _new(self, name: str, *, role: str, lasting: timedelta) -> tuple[str, dict[str, Any]]:
@@ -243,7 +243,7 @@ def _ensure_account(work: UnitOfWork, analyst: str, cap: Filter | None, *, by: s
             next_step="Give the cap of a new account: --epsilon 2, or `cap`.",
         )
     else:
-        caps.state(work, account, cap, by=by)
+        caps.set_cap(work, account, cap, by=by)
 
 
 def _lifetime(days: int) -> timedelta:
