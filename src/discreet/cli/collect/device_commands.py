@@ -62,7 +62,7 @@ def report(
         client.acknowledge(message)
     if as_json:
         facts = {"message": base64.b64encode(message).decode(), "reports": client.reports, "spent": client.spent}
-        print_json({**facts, "spent_in_all": client.lifetime_spent})
+        print_json({**facts, "lifetime_spent": client.lifetime_spent})
     else:
         typer.echo(f"  leaves this device: {message.hex()}")
         typer.echo(f"  of which the report: {message[HEADER:-4].hex()} ({task.randomizer.bits} bits)")

@@ -50,7 +50,7 @@ export async function showBudget(role) {
 }
 
 export const renewing = ({ renewal }) =>
-  `renews on ${renewal.next} (UTC) · ε ${amount(renewal.spent_in_all.epsilon)} spent in all so far · a year allows ${epsilonText(renewal.a_year.epsilon)}`;
+  `renews on ${renewal.next} (UTC) · ε ${amount(renewal.lifetime_spent.epsilon)} spent in all so far · a year allows ${epsilonText(renewal.a_year.epsilon)}`;
 
 async function past(account, named, known = []) {
   const earlier = known.length ? `&before=${known.at(-1).number}` : "";

@@ -26,7 +26,7 @@ const lossText = ({ epsilon, delta }) => `${epsilonText(epsilon)}${delta ? `, δ
 function story(facts, answers) {
   const secret = SECRET[facts.neighbours] ?? "what the data says about one person";
   const who = facts.person.map(personOf).join(" or ");
-  const used = facts.renewal?.spent_in_all ?? facts.spent;
+  const used = facts.renewal?.lifetime_spent ?? facts.spent;
   const share = facts.renewal ? `in all ${facts.renewal.every}s together` : `${Math.ceil((100 * used.epsilon) / facts.cap.epsilon)} % of the budget`;
   return [
     `Whoever asks about this data gets numbers that were blurred on purpose: enough that nobody can be sure from them ${secret}, and little enough that the numbers stay useful for many people together. One person is ${who}.`,
@@ -36,7 +36,7 @@ function story(facts, answers) {
       : "No answer was given so far.",
     ...facts.edges.map(
       ({ edges, cap, spent, renewal }) =>
-        `Beside all this, answers about the edges in “${edges}” protect one of them at a time, and not a person: at most ε ${short(cap.epsilon)}${renewal ? ` each ${renewal.every}` : ""}, of which ε ${short(spent.epsilon)} is used${renewal ? `, and ε ${short(renewal.spent_in_all.epsilon)} in all` : ""}. Somebody with k edges is protected k times less, at k × ε. It is no part of the budget above.`,
+        `Beside all this, answers about the edges in “${edges}” protect one of them at a time, and not a person: at most ε ${short(cap.epsilon)}${renewal ? ` each ${renewal.every}` : ""}, of which ε ${short(spent.epsilon)} is used${renewal ? `, and ε ${short(renewal.lifetime_spent.epsilon)} in all` : ""}. Somebody with k edges is protected k times less, at k × ε. It is no part of the budget above.`,
     ),
   ];
 }
@@ -58,7 +58,7 @@ export async function showCard() {
       ? {
           renews: `on ${facts.renewal.next} (UTC)`,
           "in a year": `at most ${lossText(facts.renewal.a_year)}`,
-          "used in all": lossText(facts.renewal.spent_in_all),
+          "used in all": lossText(facts.renewal.lifetime_spent),
         }
       : {}),
     [facts.renewal ? `used this ${facts.renewal.every}` : "used"]: lossText(facts.spent),
@@ -68,7 +68,7 @@ export async function showCard() {
     ...Object.fromEntries(
       facts.edges.map((one) => [
         `for an edge of ${one.edges}`,
-        `${lossText(one.spent)} of ${lossText(one.cap)}${one.renewal ? ` each ${one.renewal.every}, ${lossText(one.renewal.spent_in_all)} in all` : ""}; k edges: k times that`,
+        `${lossText(one.spent)} of ${lossText(one.cap)}${one.renewal ? ` each ${one.renewal.every}, ${lossText(one.renewal.lifetime_spent)} in all` : ""}; k edges: k times that`,
       ]),
     ),
     "data version": String(facts.data_version),
