@@ -1,4 +1,4 @@
-"""The records of every function, by what they are about; importing this registers them all."""
+"""Records of all SQL functions, by subject. Importing this package registers them."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -1,4 +1,4 @@
-"""Casts from and to text. What does not fit the grammar here is NULL on every engine; a real as text is refused, it has no record."""
+"""Casts from and to text. A text outside of the grammar here is NULL on every engine. Casts of reals to text are refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.catalog.timestamps import timestamp_text
 _LONGEST_WHOLE = 20
 _LARGEST, _LEAST = 2.0**AS_READ.large, 2.0**-AS_READ.fine
 
-# Grammars: in every dialect of regular expressions the same, without braces, which templates read as arguments.
+# Grammars: valid in every dialect of regular expressions, and without braces, which are arguments in templates.
 
 _WHOLE = "[+-]?[0-9]" + "[0-9]?" * 17
 _REAL = "[+-]?(?:[0-9]+(?:[.][0-9]*)?|[.][0-9]+)(?:[eE][+-]?[0-9][0-9]?[0-9]?)?"
@@ -26,7 +26,7 @@ _TRUE, _FALSE = "1|[Tt]|[Tt][Rr][Uu][Ee]|[Yy]|[Yy][Ee][Ss]", "0|[Ff]|[Ff][Aa][Ll
 
 
 def _fitting(grammar: str) -> str:
-    """What of a text fits, without spaces around it; an empty text where it does not, which no cast takes."""
+    """SQL for the part of a text that matches, without surrounding spaces; empty if it does not match."""
     return f"regexp_extract({{0}}, '^ *({grammar}) *$', 1)"
 
 
@@ -77,7 +77,7 @@ def _told(value: bool) -> str:
     return "true" if value else "false"
 
 
-# ValueProperties
+# Properties
 
 
 def _as_text(longest: int, value: Callable[..., str]) -> Rule:
@@ -88,7 +88,7 @@ def _as_text(longest: int, value: Callable[..., str]) -> Rule:
 
 
 def _from_text(value: Callable[[str], Value | None]) -> Rule:
-    """Bounds are known where the texts are."""
+    """Return bounds if the texts are listed."""
 
     def rule(args: Sequence[ValueProperties], kind: Type) -> ValueProperties:
         values = image(args, value)
@@ -139,19 +139,19 @@ def _of(
         accepts=None,
         effort=Effort(1500, 30),
         engines={"duckdb": template},
-        says=f"{says}; NULL where the text is not written so",
+        says=f"{says}; NULL for other texts",
     )
 
 
 _READ_REAL = f"TRY_CAST({_fitting(_REAL)} AS DOUBLE)"
 RECORDS = (
-    _to("text_of_int", Type.INTEGER, longest=_LONGEST_WHOLE, value=str, says="a whole number in decimal digits"),
+    _to("text_of_int", Type.INTEGER, longest=_LONGEST_WHOLE, value=str, says="an integer in decimal digits"),
     _to("text_of_date", Type.DATE, longest=10, value=date.isoformat, says="a date as YYYY-MM-DD"),
-    _to("text_of_timestamp", Type.TIMESTAMP, longest=26, value=timestamp_text, says="a timestamp as YYYY-MM-DD HH:MM:SS, with a fraction where there is one"),
+    _to("text_of_timestamp", Type.TIMESTAMP, longest=26, value=timestamp_text, says="a timestamp as YYYY-MM-DD HH:MM:SS, with a fraction of a second if there is one"),
     _to("text_of_bool", Type.BOOLEAN, longest=5, value=_told, says="'true' or 'false'"),
     _of(
         "int_of_text", Type.INTEGER, word="INTEGER", value=_whole_of, template=f"TRY_CAST({_fitting(_WHOLE)} AS BIGINT)",
-        says="a whole number of at most 18 digits, with or without a sign, and spaces around it",
+        says="an integer of at most 18 digits, optionally with a sign and surrounding spaces",
     ),
     _of(
         "real_of_text", Type.REAL, word="DOUBLE", value=_real_of,
@@ -159,7 +159,7 @@ RECORDS = (
             f"(CASE WHEN (abs({_READ_REAL}) < CAST('{_LEAST!r}' AS DOUBLE)) THEN CAST(0 AS DOUBLE) "
             f"WHEN (abs({_READ_REAL}) <= CAST('{_LARGEST!r}' AS DOUBLE)) THEN {_READ_REAL} END)"
         ),
-        says="a decimal number, with or without an exponent; beyond 2 ** 100 NULL, below 2 ** -100 zero",
+        says="a decimal number, optionally with an exponent; NULL beyond 2 ** 100, 0 below 2 ** -100",
     ),
     _of(
         "date_of_text", Type.DATE, word="DATE", value=_date_of, template=f"TRY_CAST({_fitting(_DATE)} AS DATE)",
@@ -167,7 +167,7 @@ RECORDS = (
     ),
     _of(
         "timestamp_of_text", Type.TIMESTAMP, word="TIMESTAMP", value=_timestamp_of, template=f"TRY_CAST({_fitting(_TIMESTAMP)} AS TIMESTAMP)",
-        says="a timestamp that exists, as YYYY-MM-DD or YYYY-MM-DD HH:MM, with seconds and up to six digits behind them, and without a zone",
+        says="a timestamp that exists, as YYYY-MM-DD or YYYY-MM-DD HH:MM, optionally with seconds and up to six decimals, without time zone",
     ),
     _of(
         "bool_of_text", Type.BOOLEAN, word="BOOLEAN", value=_truth_of,
@@ -175,7 +175,7 @@ RECORDS = (
             f"(CASE WHEN regexp_full_match({{0}}, ' *(?:{_TRUE}) *') THEN true "
             f"WHEN regexp_full_match({{0}}, ' *(?:{_FALSE}) *') THEN false END)"
         ),
-        says="t, true, y, yes, 1 or f, false, n, no, 0, in capitals or not",
+        says="t, true, y, yes, 1 or f, false, n, no, 0, in upper or lower case",
     ),
 )  # fmt: skip
 register(*RECORDS)

@@ -1,4 +1,4 @@
-"""Comparisons: true, false, or NULL where SQL says so."""
+"""Comparisons. They return true, false or NULL, as in standard SQL."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ RECORDS = (
     _operator("ge", (">=",), "greater than or equal"),
     _never_null("same", "IS NOT DISTINCT FROM", 2, "equal, where NULL equals NULL"),
     _never_null("differs", "IS DISTINCT FROM", 2, "different, where NULL equals NULL"),
-    _never_null("is_null", "IS NULL", 1, "whether there is no value"),
-    _never_null("not_null", "IS NOT NULL", 1, "whether there is a value"),
+    _never_null("is_null", "IS NULL", 1, "whether the value is NULL"),
+    _never_null("not_null", "IS NOT NULL", 1, "whether the value is not NULL"),
     Function(
         name="between",
         version=1,
@@ -67,7 +67,7 @@ RECORDS = (
         accepts=None,
         effort=Effort(250, 12),
         engines={"duckdb": "({0} BETWEEN {1} AND {2})"},
-        says="not below the first and not above the second, ends included",
+        says="between low and high, both included",
     ),
     Function(
         name="in",
@@ -79,7 +79,7 @@ RECORDS = (
         accepts=None,
         effort=Effort(250, 12),
         engines={"duckdb": _in},
-        says="whether a value is one of several; NULL where it is not and one of them is NULL",
+        says="whether a value is one of several; NULL if it is not and one of them is NULL",
     ),
 )
 register(*RECORDS)

@@ -1,4 +1,4 @@
-"""Dates and timestamps as text, by the directives that mean the same everywhere."""
+"""Format dates and timestamps as text, with directives that mean the same on every engine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 
 
 def _time(value: date) -> time:
-    """A date is midnight."""
+    """Return a timestamp; a date becomes its midnight."""
     return value.time() if isinstance(value, datetime) else time.min
 
 
@@ -50,12 +50,12 @@ _DIRECTIVES: dict[str, tuple[int, Callable[[date], str]]] = {
     "%S": (2, lambda d: f"{_time(d).second:02}"),
     "%%": (1, lambda _: "%"),
 }
-"""How long each can become, and what it shows."""
+"""Maximum length and value of each directive."""
 _PARTS = re.compile("%.|[^%]+|%$", re.DOTALL)
 
 
 def formatted(value: date, pattern: str) -> str:
-    """A date or a timestamp as a pattern has it."""
+    """Format a date or a timestamp."""
     return "".join(_DIRECTIVES[part][1](value) if part in _DIRECTIVES else part for part in _PARTS.findall(pattern))
 
 
@@ -68,7 +68,7 @@ def _formatted(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
 def _accepts_format(args: Sequence[Expression]) -> str | None:
     pattern = text_constant(args[1])
     if not pattern or any(part[0] == "%" and part not in _DIRECTIVES for part in _PARTS.findall(pattern)):
-        return f"STRFTIME takes a format in quotes, made of {' '.join(_DIRECTIVES)} and other characters."
+        return f"The format of STRFTIME must be a quoted text of {' '.join(_DIRECTIVES)} and other characters."
     return None
 
 

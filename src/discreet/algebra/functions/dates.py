@@ -1,4 +1,4 @@
-"""Dates of the years 1 to 9999: their parts, and the first days of periods."""
+"""Dates: their parts, and the first days of periods."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _part(
     is_rising: bool = False,
     is_rising_in_year: bool = False,
 ) -> Rule:
-    """Ends that every date keeps to, or that follow from those of the dates where the part never falls, if only within a year."""
+    """Return bounds that hold for every date, or that follow from the dates if the part never falls (within a year)."""
 
     def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         first, last = first_day(args[0]), last_day(args[0])
@@ -63,7 +63,7 @@ def _week(value: date) -> date:
 
 
 def _month(months: int) -> Callable[[date], date]:
-    """The first day of the year, quarter or month."""
+    """Return the first day of the year, quarter or month."""
     return lambda value: date(value.year, (value.month - 1) // months * months + 1, 1)
 
 
@@ -78,7 +78,7 @@ def _truncated(first_of: Callable[[date], date], following: Callable[[date], dat
 
 
 def _firsts(bounds: Bounds, following: Callable[[date], date | None]) -> Domain:
-    """All first days between two of them."""
+    """Return all first days between two of them."""
     if bounds[0] is None or bounds[1] is None:
         return None
     values: list[date] = []
@@ -103,7 +103,7 @@ def _next(months: int) -> Callable[[date], date | None]:
 
 
 def _made(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
-    """Within the years; all dates, where the parts are few."""
+    """Return the possible dates: bounded by the years, or all dates if the parts have few values."""
     values = image(args, _date)
     low, high = overlap(args[0].bounds, (Fraction(1), Fraction(9999)))
     is_known = (
@@ -159,17 +159,17 @@ RECORDS = (
     _part_record("quarter", ("QUARTER",), _part(quarter, (1, 4), is_rising_in_year=True), "the quarter, 1 to 4"),
     _part_record("month", ("MONTH",), _part(lambda d: d.month, (1, 12), is_rising_in_year=True), "the month, 1 to 12"),
     _part_record(
-        "week", ("WEEK", "WEEKOFYEAR"), _part(lambda d: d.isocalendar().week, (1, 53)), "the week by ISO 8601, 1 to 53"
+        "week", ("WEEK", "WEEKOFYEAR"), _part(lambda d: d.isocalendar().week, (1, 53)), "the ISO 8601 week, 1 to 53"
     ),
     _part_record("day", ("DAY", "DAYOFMONTH"), _part(lambda d: d.day, (1, 31)), "the day of the month"),
     _part_record(
         "dayofweek",
         ("DAYOFWEEK", "WEEKDAY"),
         _part(lambda d: d.isoweekday() % 7, (0, 6)),
-        "the day of the week, Sunday is 0",
+        "the day of the week; Sunday is 0",
     ),
     _part_record(
-        "isodow", ("ISODOW",), _part(lambda d: d.isoweekday(), (1, 7)), "the day of the week, Monday is 1 and Sunday 7"
+        "isodow", ("ISODOW",), _part(lambda d: d.isoweekday(), (1, 7)), "the day of the week; Monday is 1, Sunday is 7"
     ),
     _part_record(
         "dayofyear",
@@ -181,19 +181,19 @@ RECORDS = (
         "decade",
         ("DECADE",),
         _part(lambda d: d.year // 10, None, is_rising=True),
-        "the year divided by ten, without rest",
+        "the year divided by ten, rounded down",
     ),
     _part_record(
         "isoyear",
         ("ISOYEAR",),
         _part(lambda d: d.isocalendar().year, None, is_rising=True),
-        "the year that the ISO week is of",
+        "the year of the ISO week",
     ),
     _trunc_record("year", _truncated(_month(12), _next(12)), "the first day of the year"),
     _trunc_record("quarter", _truncated(_month(3), _next(3)), "the first day of the quarter"),
     _trunc_record("month", _truncated(_month(1), _next(1)), "the first day of the month"),
     _trunc_record("week", _truncated(_week, _next_week), "the Monday of the week"),
-    _trunc_record("day", as_given, "a date is a day"),
+    _trunc_record("day", as_given, "the date itself"),
     Function(
         name="date",
         version=1,
@@ -208,7 +208,7 @@ RECORDS = (
                 f"TRY_CAST(regexp_extract(printf('%04d-%02d-%02d', {{0}}, {{1}}, {{2}}), '^{YEAR}-[0-9][0-9]-[0-9][0-9]$', 0) AS DATE)"
             )
         },
-        says="the date of a year, a month and a day; NULL where there is none",
+        says="the date of a year, month and day; NULL if it does not exist",
     ),
 )
 register(*RECORDS)

@@ -1,4 +1,4 @@
-"""The list of functions for the documentation of SQL, made from their records."""
+"""The list of SQL functions for the reference, generated from their records."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GROUPS = {
 
 
 def listing() -> list[tuple[str, str, str]]:
-    """For each record: the group that it is in, how it is used, and what it means."""
+    """Return group, usage and description of each record."""
     return [
         (group, record.signature.says, record.says)
         for group, modules in _GROUPS.items()

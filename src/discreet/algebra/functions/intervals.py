@@ -1,4 +1,4 @@
-"""Interval arithmetic: ends are exact rationals, or None where there is none; a result never excludes a value that can occur."""
+"""Interval arithmetic. Bounds are exact rationals, or None if unbounded. A result contains every value that can occur."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import TypeAlias
 from discreet.algebra.value_properties import LARGEST_INTEGER, UNBOUNDED, Bounds
 
 End: TypeAlias = Fraction | float
-"""A finite end as a rational, or an infinity."""
+"""A finite bound as a rational, or an infinity."""
 _ROUNDING = Fraction(1, 2**50)
-"""More than a rounding to doubles moves a number, relative to itself."""
+"""Larger than the relative error of rounding to a double."""
 COARSE = Fraction(1, 2**20)
-"""More than a rounding to float32 does, with an error of the logarithm itself."""
+"""Larger than the relative error of a logarithm rounded to float32."""
 _ROOT_BITS = 64
 
 
 def negated(bounds: Bounds) -> Bounds:
-    """Of -x."""
+    """Return the bounds of -x."""
     low, high = bounds
     return (None if high is None else -high), (None if low is None else -low)
 
 
 def summed(a: Bounds, b: Bounds) -> Bounds:
-    """Of x + y."""
+    """Return the bounds of x + y."""
     return _plus(a[0], b[0]), _plus(a[1], b[1])
 
 
@@ -34,7 +34,7 @@ def _plus(x: Fraction | None, y: Fraction | None) -> Fraction | None:
 
 
 def multiplied(a: Bounds, b: Bounds) -> Bounds:
-    """Of x · y, by the corners; 0 times an end that is not there is 0."""
+    """Return the bounds of x * y from the corners. 0 times an infinite bound is 0."""
     return _bounds([_times(x, y) for x in _ends(a) for y in _ends(b)])
 
 
@@ -57,7 +57,7 @@ def _times(x: End, y: End) -> End:
 
 
 def inverted(bounds: Bounds) -> Bounds:
-    """Of 1 / y for y other than 0: nothing is known near 0 but the sign."""
+    """Return the bounds of 1 / y for y other than 0. If y can be near 0, only the sign bounds the result."""
     low, high = bounds
     if low is not None and low >= 0 and high != 0:
         return (Fraction(0) if high is None else 1 / high), (1 / low if low > 0 else None)
@@ -67,12 +67,12 @@ def inverted(bounds: Bounds) -> Bounds:
 
 
 def divided(a: Bounds, b: Bounds) -> Bounds:
-    """Of x / y for y other than 0."""
+    """Return the bounds of x / y for y other than 0."""
     return multiplied(a, inverted(b))
 
 
 def wholly_divided(a: Bounds, b: Bounds) -> Bounds:
-    """Of x / y truncated, for a whole y: its positive and its negative values apart, because none is between -1 and 1."""
+    """Return the bounds of x / y truncated, for an integer y: computed separately for y >= 1 and y <= -1."""
     low, high = b
     parts = []
     if high is None or high >= 1:
@@ -83,7 +83,7 @@ def wholly_divided(a: Bounds, b: Bounds) -> Bounds:
 
 
 def magnitude(bounds: Bounds) -> Bounds:
-    """Of |x|."""
+    """Return the bounds of |x|."""
     low, high = bounds
     if low is not None and low >= 0:
         return bounds
@@ -93,7 +93,7 @@ def magnitude(bounds: Bounds) -> Bounds:
 
 
 def remainder(a: Bounds, most: Fraction | None) -> Bounds:
-    """Of x % y where |x % y| is at most `most`: no further from 0 than x, and on its side."""
+    """Return the bounds of x % y if |x % y| is at most `most`. It has the sign of x and is not larger in magnitude."""
     low, high = a
     least = Fraction(0) if low is not None and low >= 0 else largest([_opposite(low), _opposite(most)])
     return least, Fraction(0) if high is not None and high <= 0 else smallest([high, most])
@@ -104,40 +104,40 @@ def _opposite(end: Fraction | None) -> Fraction | None:
 
 
 def smallest(ends: Sequence[Fraction | None]) -> Fraction | None:
-    """The least of the ends that are there."""
+    """Return the smallest finite bound, or None."""
     return min((end for end in ends if end is not None), default=None)
 
 
 def largest(ends: Sequence[Fraction | None]) -> Fraction | None:
-    """The largest of the ends that are there."""
+    """Return the largest finite bound, or None."""
     return max((end for end in ends if end is not None), default=None)
 
 
 def hull(intervals: Sequence[Bounds]) -> Bounds:
-    """The smallest interval around them all."""
+    """Return the smallest interval that contains all intervals."""
     lows, highs = [low for low, _ in intervals], [high for _, high in intervals]
     return (None if None in lows else smallest(lows)), (None if None in highs else largest(highs))
 
 
 def overlap(a: Bounds, b: Bounds) -> Bounds:
-    """Where both hold."""
+    """Return the intersection of two intervals."""
     return largest([a[0], b[0]]), smallest([a[1], b[1]])
 
 
 def stepped(bounds: Bounds, step: Callable[[Fraction], int]) -> Bounds:
-    """The ends under a function to whole numbers that never falls."""
+    """Return the bounds under a nondecreasing function to integers."""
     low, high = bounds
     return (None if low is None else Fraction(step(low))), (None if high is None else Fraction(step(high)))
 
 
 def loosened(bounds: Bounds, by: Fraction = _ROUNDING) -> Bounds:
-    """Ends moved apart by more than rounding the result can move it; rounding never moves across 0."""
+    """Widen bounds by more than the rounding error of the result. Rounding never changes the sign."""
     low, high = bounds
     return (None if low is None else low - abs(low) * by), (None if high is None else high + abs(high) * by)
 
 
 def reaching_zero(bounds: Bounds, least: Fraction) -> Bounds:
-    """With 0 for every number nearer to it than `least`."""
+    """Extend bounds to 0, for values that become 0 if their magnitude is below `least`."""
     low, high = bounds
     if low is not None and 0 < low < least:
         low = Fraction(0)
@@ -147,7 +147,7 @@ def reaching_zero(bounds: Bounds, least: Fraction) -> Bounds:
 
 
 def whole(bounds: Bounds) -> Bounds:
-    """What of an interval 64 bits can hold: the rest is NULL."""
+    """Return the part of an interval that fits into 64 bits. Other values become NULL."""
     low, high = bounds
     return (None if low is None else _held(low)), (None if high is None else _held(high))
 
@@ -157,25 +157,25 @@ def _held(end: Fraction) -> Fraction:
 
 
 def is_held(bounds: Bounds) -> bool:
-    """Whether 64 bits hold everything in it."""
+    """Whether the whole interval fits into 64 bits."""
     low, high = bounds
     return low is not None and high is not None and low >= -LARGEST_INTEGER and high <= LARGEST_INTEGER
 
 
 def holds_zero(bounds: Bounds) -> bool:
-    """Whether 0 is in it."""
+    """Whether the interval contains 0."""
     low, high = bounds
     return (low is None or low <= 0) and (high is None or high >= 0)
 
 
 def away(value: Fraction) -> int:
-    """The nearest whole number, halves away from zero."""
+    """Round to the nearest integer, halves away from zero."""
     nearest = math.floor(abs(value) + Fraction(1, 2))
     return nearest if value >= 0 else -nearest
 
 
 def root(bounds: Bounds) -> Bounds:
-    """The square root of what is not negative, rounded outwards."""
+    """Return the bounds of the square root of the nonnegative part, rounded outward."""
     low, high = bounds
     least = Fraction(0) if low is None or low <= 0 else _root(low)
     most = None if high is None else _root(max(high, Fraction(0))) + Fraction(1, high.denominator << _ROOT_BITS)
@@ -183,6 +183,6 @@ def root(bounds: Bounds) -> Bounds:
 
 
 def _root(value: Fraction) -> Fraction:
-    """The root, rounded down by less than a 2**64th part of 1 / the denominator."""
+    """Return the root, rounded down by less than 2**-64 / denominator."""
     below = value.denominator << _ROOT_BITS
     return Fraction(math.isqrt(value.numerator * value.denominator << 2 * _ROOT_BITS), below)

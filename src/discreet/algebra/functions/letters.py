@@ -23,12 +23,12 @@ _TO_SMALL, _TO_CAPITALS = str.maketrans(CAPITALS, SMALL), str.maketrans(SMALL, C
 
 
 def lower(text: str) -> str:
-    """In small letters."""
+    """Return a text in lower case."""
     return text.translate(_TO_SMALL)
 
 
 def upper(text: str) -> str:
-    """In capitals."""
+    """Return a text in upper case."""
     return text.translate(_TO_CAPITALS)
 
 

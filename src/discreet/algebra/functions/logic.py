@@ -27,11 +27,11 @@ from discreet.algebra.registry import Effort, Function, Nulls, Signature, Templa
 from discreet.algebra.value_properties import Bounds, Magnitudes, ValueProperties
 from discreet.catalog import Type
 
-# ValueProperties
+# Properties
 
 
 def _one_of(parts: Sequence[ValueProperties], kind: Type) -> ValueProperties:
-    """What holds for all that a choice can give; NULL as written bounds nothing, and nobody else's."""
+    """Return properties that hold for all results of a choice. The constant NULL has no bounds."""
     given = [part for part in parts if not is_null(part)] or list(parts)
     low, high = hull([part.bounds for part in given])
     reaches = [magnitudes_of(part) for part in given]
@@ -54,21 +54,21 @@ def _case(args: Sequence[ValueProperties], kind: Type) -> ValueProperties:
 
 
 def _coalesce(args: Sequence[ValueProperties], kind: Type) -> ValueProperties:
-    """Nothing behind a part that is never NULL counts."""
+    """Ignore the arguments after one that is never NULL."""
     parts = args[: len(list(takewhile(lambda arg: arg.nullable, args))) + 1]
     chosen = _one_of(parts, kind)
     return replace(chosen, values=_without_null(chosen, parts), nullable=all(part.nullable for part in parts))
 
 
 def _without_null(chosen: ValueProperties, parts: Sequence[ValueProperties]) -> Domain:
-    """NULL is a group of what skips NULLs only where it is one of every part."""
+    """Keep NULL as a group only if it is a group of every argument, for functions that skip NULLs."""
     if chosen.values is None or all(None in (part.values or ()) for part in parts):
         return chosen.values
     return tuple(value for value in chosen.values if value is not None)
 
 
 def _nullif(args: Sequence[ValueProperties], kind: Type) -> ValueProperties:
-    """A constant that is compared with is no longer among the values."""
+    """Remove the compared constant from the values."""
     chosen, other = _one_of(args[:1], kind), args[1].values
     removed = other if other is not None and len(other) == 1 and other != (None,) else ()
     values = None if args[0].values is None else tuple(value for value in args[0].values if value not in removed)
@@ -76,7 +76,7 @@ def _nullif(args: Sequence[ValueProperties], kind: Type) -> ValueProperties:
 
 
 def _extreme(side: int) -> Rule:
-    """Of LEAST (0) or GREATEST (1): a part that is never NULL bounds the result, whatever the others are."""
+    """Return the bounds of LEAST (0) or GREATEST (1): an argument that is never NULL bounds the result."""
 
     def rule(args: Sequence[ValueProperties], kind: Type) -> ValueProperties:
         chosen = _one_of(args, kind)
@@ -177,7 +177,7 @@ def _choice(name: str, word: str, *, properties: Rule, among: frozenset[Type], s
 
 
 def _in_pairs(word: str) -> Template:
-    """Two at a time: DuckDB 2.0 fails where one column stands twice among three or more."""
+    """Combine two arguments at a time: DuckDB 2.0 fails if a column is repeated among three or more."""
 
     def template(texts: Sequence[str], _: Sequence[Expression]) -> str:
         return reduce(lambda first, second: f"{word}({first}, {second})", texts)
@@ -186,11 +186,16 @@ def _in_pairs(word: str) -> Template:
 
 
 RECORDS = (
-    _logical("and", "AND", "both; NULL where that is not decided"),
-    _logical("or", "OR", "one or both; NULL where that is not decided"),
+    _logical("and", "AND", "true if all are true; NULL if undecided"),
+    _logical("or", "OR", "true if any is true; NULL if undecided"),
     _of_one("not", "NOT", usage="NOT a", nulls=Nulls.IF_ANY, template="(NOT {0})", says="the opposite"),
     _of_one(
-        "is_true", "IS TRUE", usage="a IS TRUE", nulls=Nulls.NEVER, template="({0} IS TRUE)", says="true, and not NULL"
+        "is_true",
+        "IS TRUE",
+        usage="a IS TRUE",
+        nulls=Nulls.NEVER,
+        template="({0} IS TRUE)",
+        says="whether the value is true; false for NULL",
     ),
     _of_one(
         "is_false",
@@ -198,7 +203,7 @@ RECORDS = (
         usage="a IS FALSE",
         nulls=Nulls.NEVER,
         template="({0} IS FALSE)",
-        says="false, and not NULL",
+        says="whether the value is false; false for NULL",
     ),
     Function(
         name="case",
@@ -227,7 +232,7 @@ RECORDS = (
         accepts=None,
         effort=Effort(300, 12),
         engines={"duckdb": "(CASE WHEN ({0} = {1}) THEN NULL ELSE {0} END)"},
-        says="NULL where both are equal, else the first",
+        says="NULL if both are equal, else the first",
     ),
     _choice("least", "LEAST", properties=_extreme(0), among=_ORDERED, says="the least value; NULLs are skipped"),
     _choice(

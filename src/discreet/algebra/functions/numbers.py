@@ -1,4 +1,4 @@
-"""Arithmetic: whole numbers in 64 bits and NULL beyond, reals as IEEE doubles."""
+"""Arithmetic: integers in 64 bits (NULL beyond), reals as IEEE doubles."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from discreet.catalog import Type
 _I, _R = Type.INTEGER, Type.REAL
 _ZERO = "CAST(0 AS DOUBLE)"
 _CANCELLED = 52
-"""The bits that a difference of doubles can lose."""
+"""Bits that a difference of doubles can lose."""
 _LARGEST_QUOTIENT = Fraction(2) ** 63
 _MOD_ROUNDING = Fraction(1, 2**50)
 _DIVISOR = "(CASE WHEN ({1} <> 0) THEN {1} END)"
-"""NULL in place of 0: an operator that would fail never sees one, whatever the engine makes of the statement."""
+"""NULL instead of 0, so that a division cannot fail, however the engine reorders the statement."""
 
 
 def narrowed(sql: str) -> str:
-    """A HUGEINT or DOUBLE as BIGINT; NULL outside of ±(2**63 - 1), -2**63 included, by going through the negative and back."""
+    """Cast a HUGEINT or DOUBLE to BIGINT; NULL outside of ±(2**63 - 1). Negating twice makes -2**63 NULL, too."""
     return f"TRY_CAST((-CAST(TRY_CAST((-{sql}) AS BIGINT) AS HUGEINT)) AS BIGINT)"
 
 
@@ -52,7 +52,7 @@ def _wide(sign: str) -> str:
     return narrowed(f"(CAST({{0}} AS HUGEINT) {sign} CAST({{1}} AS HUGEINT))")
 
 
-# ValueProperties of whole numbers
+# Properties of integers
 
 
 def _whole(bounds: Callable[[Bounds, Bounds], Bounds], values: Callable[[Sequence[ValueProperties]], Domain]) -> Rule:
@@ -84,14 +84,14 @@ def _of_whole(bounds: Callable[[Bounds], Bounds], value: Callable[[int], int]) -
 
 
 def truncated(a: int, b: int) -> int | None:
-    """The quotient, towards zero."""
+    """Return the quotient, truncated towards zero."""
     if b == 0:
         return None
     return abs(a) // abs(b) if (a < 0) == (b < 0) else -(abs(a) // abs(b))
 
 
 def rest(a: int, b: int) -> int | None:
-    """What is left of a / b, with the sign of a."""
+    """Return the remainder of a / b, with the sign of a."""
     quotient = truncated(a, b)
     return None if quotient is None else a - b * quotient
 
@@ -112,7 +112,7 @@ def _held(rule: Callable[[int, int], int]) -> Callable[[int, int], int | None]:
     return lambda a, b: value if abs(value := rule(a, b)) < 2**63 else None
 
 
-# ValueProperties of reals
+# Properties of reals
 
 
 def _real(
@@ -134,12 +134,12 @@ def _real(
 
 
 def _listed(args: Sequence[ValueProperties], value: Callable[..., float | None]) -> Domain:
-    """Reals are listed only where those of the arguments are."""
+    """Return listed values only if those of all arguments are listed."""
     return image(args, _unsigned(value)) if all(arg.values is not None for arg in args) else None
 
 
 def _unsigned(value: Callable[..., float | None]) -> Callable[..., Value | None]:
-    """Without -0.0."""
+    """Replace -0.0 by 0.0."""
     return lambda *numbers: None if (number := value(*numbers)) is None else number + 0.0
 
 
@@ -200,7 +200,7 @@ def _from_whole(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
 # Records
 
 _WIDE, _NARROW = Effort(2500), Effort(250)
-"""An overflow of 64 bits is dearer than all else."""
+"""An overflow of 64 bits is the slowest case."""
 
 
 def _binary(
@@ -237,32 +237,32 @@ def _unary(name: str, spelled: str, kind: Type, *, usage: str, properties: Rule,
 
 RECORDS = (
     _binary(
-        "add_int", "+", _I, nulls=Nulls.RULE, effort=_WIDE, template=_wide("+"), says="the sum of whole numbers; NULL beyond 64 bits",
+        "add_int", "+", _I, nulls=Nulls.RULE, effort=_WIDE, template=_wide("+"), says="the sum of integers; NULL beyond 64 bits",
         properties=_whole(summed, lambda args: listed_image(args, _held(_added))),
     ),
     _binary(
-        "sub_int", "-", _I, nulls=Nulls.RULE, effort=_WIDE, template=_wide("-"), says="the difference of whole numbers; NULL beyond 64 bits",
+        "sub_int", "-", _I, nulls=Nulls.RULE, effort=_WIDE, template=_wide("-"), says="the difference of integers; NULL beyond 64 bits",
         properties=_whole(_difference, lambda args: listed_image(args, _held(_subtracted))),
     ),
     _binary(
-        "mul_int", "*", _I, nulls=Nulls.RULE, effort=_WIDE, template=_wide("*"), says="the product of whole numbers; NULL beyond 64 bits",
+        "mul_int", "*", _I, nulls=Nulls.RULE, effort=_WIDE, template=_wide("*"), says="the product of integers; NULL beyond 64 bits",
         properties=_whole(multiplied, lambda args: image(args, _held(_multiplied))),
     ),
     _unary(
         "neg_int", "-", _I, usage="-a", properties=_of_whole(negated, lambda a: -a), template="(-{0})",
-        says="a whole number with the other sign",
+        says="an integer with the opposite sign",
     ),
     _unary(
         "abs_int", "ABS", _I, usage="ABS(a)", properties=_of_whole(magnitude, abs), template="abs({0})",
-        says="the magnitude of a whole number",
+        says="the absolute value of an integer",
     ),
     _binary(
         "int_div", "//", _I, nulls=Nulls.RULE, effort=_NARROW, properties=_wholly_divided, template=f"({{0}} // {_DIVISOR})",
-        says="whole division, truncated towards zero; NULL for a divisor of 0",
+        says="integer division, truncated towards zero; NULL for a divisor of 0",
     ),
     _binary(
         "mod_int", "%", _I, nulls=Nulls.RULE, effort=_NARROW, properties=_whole_remainder, template=f"({{0}} % {_DIVISOR})",
-        says="what whole division leaves, with the sign of the first; NULL for a divisor of 0",
+        says="the remainder of integer division, with the sign of the first argument; NULL for a divisor of 0",
     ),
     _binary(
         "add", "+", _R, nulls=Nulls.IF_ANY, effort=_NARROW, template="({0} + {1})", says="the sum of reals, as IEEE doubles",
@@ -278,12 +278,12 @@ RECORDS = (
     ),
     _unary(
         "neg", "-", _R, usage="-a", properties=_of_real(negated, lambda a: -a), template=f"((-{{0}}) + {_ZERO})",
-        says="a real with the other sign",
+        says="a real with the opposite sign",
     ),
-    _unary("abs", "ABS", _R, usage="ABS(a)", properties=_of_real(magnitude, math.fabs), template="abs({0})", says="the magnitude of a real"),
+    _unary("abs", "ABS", _R, usage="ABS(a)", properties=_of_real(magnitude, math.fabs), template="abs({0})", says="the absolute value of a real"),
     _binary(
         "div", "/", _R, nulls=Nulls.RULE, effort=_NARROW, properties=_divided, template=f"(({{0}} / {_DIVISOR}) + {_ZERO})",
-        says="division as IEEE doubles, of whole numbers too; NULL for a divisor of 0",
+        says="division as IEEE doubles, also of integers; NULL for a divisor of 0",
     ),
     _binary(
         "mod", "%", _R, nulls=Nulls.RULE, effort=_NARROW, properties=_remainder,
@@ -291,7 +291,7 @@ RECORDS = (
             f"(CASE WHEN (abs(({{0}} / {_DIVISOR})) < CAST('9223372036854775808' AS DOUBLE)) "
             f"THEN (({{0}} - ({{1}} * trunc(({{0}} / {_DIVISOR})))) + {_ZERO}) END)"
         ),
-        says="x - y * trunc(x / y) in doubles; NULL for a divisor of 0, and where the quotient is beyond 64 bits",
+        says="x - y * trunc(x / y) in doubles; NULL for a divisor of 0, and if the quotient exceeds 64 bits",
     ),
     Function(
         name="real",
@@ -303,7 +303,7 @@ RECORDS = (
         accepts=None,
         effort=Effort(200),
         engines={"duckdb": "CAST({0} AS DOUBLE)"},
-        says="a whole number as the nearest double",
+        says="an integer as the nearest double",
     ),
 )  # fmt: skip
 register(*RECORDS)

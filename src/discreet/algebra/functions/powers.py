@@ -1,4 +1,4 @@
-"""Roots, logarithms and powers. All but the root are rounded to float32, so that every engine gives the same."""
+"""Roots, logarithms and powers. All but the root are rounded to float32, so that all engines agree."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _LARGEST, _LEAST = Fraction(2) ** AS_READ.large, Fraction(2) ** -AS_READ.fine
 _LARGEST_SQL, _LEAST_SQL = (f"CAST('{float(end)!r}' AS DOUBLE)" for end in (_LARGEST, _LEAST))
 _ZERO = "CAST(0 AS DOUBLE)"
 _SATURATED = "69.3147180559945"
-"""Less than the logarithm of 2**100 by a few ulps."""
+"""A few ulps below the logarithm of 2**100."""
 _LOGARITHM = Magnitudes(10, 60)
 """Of logarithms: below 1,024, and at least the distance of 1 to the next double, in any base."""
 _BLUR = Fraction(1, 2**40)
-"""More than the logarithm of an end moves when the end is rounded to a double."""
+"""Larger than the change of a logarithm when a bound is rounded to a double."""
 _HIGHEST_POWER = 64
 
 
@@ -33,7 +33,7 @@ def _within_sql(sql: str) -> str:
     return f"(CASE WHEN (abs({sql}) < {_LEAST_SQL}) THEN {_ZERO} WHEN (abs({sql}) <= {_LARGEST_SQL}) THEN {sql} END)"
 
 
-# ValueProperties
+# Properties
 
 
 def _root(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
@@ -47,7 +47,7 @@ def _root(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
 
 
 def _logarithm(log: Callable[[float], float]) -> Rule:
-    """Between the logarithms of the ends, and of what doubles reach at all."""
+    """Return bounds from the logarithms of the bounds, within those of all doubles."""
 
     def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         low, high = args[0].bounds
@@ -82,7 +82,7 @@ def _power(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
 
 
 def _whole_power(base: Bounds, exponent: Bounds) -> Bounds | None:
-    """x**n for a small whole constant n, exactly; even powers are not negative."""
+    """Return the bounds of x**n for a small integer constant n. Even powers are not negative."""
     power, (low, high) = exponent[0], base
     if power is None or power != exponent[1] or power.denominator != 1 or not 0 <= power <= _HIGHEST_POWER:
         return None
@@ -95,7 +95,7 @@ def _whole_power(base: Bounds, exponent: Bounds) -> Bounds | None:
 
 
 def _positive_power(base: Bounds, exponent: Bounds) -> Bounds:
-    """By the corners, where the base is not negative."""
+    """Return bounds from the corners, if the base is not negative."""
     if base[0] is None or base[0] < 0:
         return UNBOUNDED
     if base[0] == 0 or base[1] is None or exponent[0] is None or exponent[1] is None:
@@ -110,7 +110,7 @@ def _positive_power(base: Bounds, exponent: Bounds) -> Bounds:
 
 
 def _corner(base: Fraction | None, power: Fraction | None) -> Fraction | None:
-    """A power in doubles, where it is neither too large nor too small for them."""
+    """Return a power in doubles, if it is in their range."""
     if base is None or power is None or not Fraction(2) ** -900 < base < Fraction(2) ** 900:
         return None
     exponent = float(power) * math.log2(float(base))
@@ -186,11 +186,11 @@ RECORDS = (
         accepts=None,
         effort=Effort(2000),
         engines={"duckdb": _within_sql(_coarse("pow({0}, {1})"))},
-        says="x to the power of y, to 24 bits; NULL where it is undefined or beyond 2 ** 100, 0 below 2 ** -100",
+        says="x to the power of y, to 24 bits; NULL if it is undefined or beyond 2 ** 100, 0 below 2 ** -100",
     ),
     _of_one(
         "within", ("WITHIN",), nulls=Nulls.RULE, properties=_within, template=_within_sql("{0}"),
-        says="a real brought back into range: NULL beyond 2 ** 100, 0 below 2 ** -100",
+        says="a real clipped to the supported range: NULL beyond 2 ** 100, 0 below 2 ** -100",
     ),
 )  # fmt: skip
 register(*RECORDS)

@@ -1,4 +1,4 @@
-"""What records share: how properties, domains and refusals are derived."""
+"""Helpers of the records: derive properties and possible values of results, and check constants."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Rule: TypeAlias = Callable[[Sequence[ValueProperties], Type], ValueProperties]
 Accepts: TypeAlias = Callable[[Sequence[Expression]], str | None]
 Domain: TypeAlias = tuple[Value | None, ...] | None
 MOST_CANDIDATES = 10 * MOST_VALUES
-"""The most combinations of values that are tried for the values of a result."""
+"""Maximum number of combinations of argument values to evaluate for the values of a result."""
 FIRST_DAY, LAST_DAY = Fraction(date.min.toordinal()), Fraction(date.max.toordinal())
 
 
-# ValueProperties of results
+# Properties of results
 
 
 def is_nullable(args: Sequence[ValueProperties]) -> bool:
@@ -47,12 +47,12 @@ def is_nullable(args: Sequence[ValueProperties]) -> bool:
 
 
 def truth(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
-    """True or false, or NULL where an argument is."""
+    """Return a BOOLEAN that is NULL if an argument is."""
     return ValueProperties(type=Type.BOOLEAN, nullable=is_nullable(args))
 
 
 def integer(bounds: Bounds, *, nullable: bool, values: Domain = None) -> ValueProperties:
-    """A whole number: NULL where 64 bits do not hold it."""
+    """Return an integer that is NULL if it exceeds 64 bits."""
     low, high = whole(round_outwards(bounds))
     return ValueProperties(
         type=Type.INTEGER, low=low, high=high, values=values, nullable=nullable or not is_held(bounds)
@@ -60,19 +60,19 @@ def integer(bounds: Bounds, *, nullable: bool, values: Domain = None) -> ValuePr
 
 
 def counted(bounds: Bounds, *, nullable: bool, values: Domain = None) -> ValueProperties:
-    """A whole number that is small whatever the row: it never leaves 64 bits, even where its ends are not told."""
+    """Return an integer that always fits into 64 bits, even if its bounds are unknown."""
     low, high = bounds
     return ValueProperties(type=Type.INTEGER, low=low, high=high, values=values, nullable=nullable)
 
 
 def real(bounds: Bounds, magnitudes: Magnitudes, *, nullable: bool, values: Domain = None) -> ValueProperties:
-    """A real number."""
+    """Return a real."""
     low, high = round_outwards(bounds)
     return ValueProperties(type=Type.REAL, low=low, high=high, values=values, nullable=nullable, magnitudes=magnitudes)
 
 
 def text(longest: int, *, nullable: bool, values: Domain = None) -> ValueProperties:
-    """A text of at most so many characters, or a refusal where that is too long."""
+    """Return a text of at most `longest` characters. Refused if that is too long."""
     if longest > LONGEST_TEXT:
         raise TooLarge(
             f"A text could become longer than {LONGEST_TEXT:,} characters.",
@@ -82,7 +82,7 @@ def text(longest: int, *, nullable: bool, values: Domain = None) -> ValuePropert
 
 
 def day(bounds: Bounds, *, nullable: bool, values: Domain = None) -> ValueProperties:
-    """A date: NULL outside of the calendar."""
+    """Return a date that is NULL outside of the years 1 to 9999."""
     low, high = bounds
     return ValueProperties(
         type=Type.DATE,
@@ -94,7 +94,7 @@ def day(bounds: Bounds, *, nullable: bool, values: Domain = None) -> ValueProper
 
 
 def moment(bounds: Bounds, *, nullable: bool, values: Domain = None) -> ValueProperties:
-    """A timestamp: NULL outside of the calendar."""
+    """Return a timestamp that is NULL outside of the years 1 to 9999."""
     low, high = (
         None if end is None else min(max(end, Fraction(FIRST_MOMENT)), Fraction(LAST_MOMENT)) for end in bounds
     )
@@ -102,39 +102,39 @@ def moment(bounds: Bounds, *, nullable: bool, values: Domain = None) -> ValuePro
 
 
 def as_given(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
-    """The first argument, unchanged, but no longer a column."""
+    """Return the properties of the first argument, without those of a column."""
     return replace(args[0], person=False, unique_per_person=False, origin=None)
 
 
 def magnitudes_of(properties: ValueProperties) -> Magnitudes:
-    """The magnitudes of a real."""
+    """Return the magnitudes of a real."""
     return properties.magnitudes or AS_READ
 
 
 def longest_of(properties: ValueProperties) -> int:
-    """The length of a text."""
+    """Return the maximum length of a text."""
     return properties.longest or 0
 
 
 def first_day(properties: ValueProperties) -> date | None:
-    """The first date that there can be, where that is known."""
+    """Return the first possible date, or None if unknown."""
     return None if properties.low is None else date.fromordinal(ceil(properties.low))
 
 
 def last_day(properties: ValueProperties) -> date | None:
-    """The last date that there can be, where that is known."""
+    """Return the last possible date, or None if unknown."""
     return None if properties.high is None else date.fromordinal(floor(properties.high))
 
 
 def ordinals(first: date | None, last: date | None) -> Bounds:
-    """Dates as bounds."""
+    """Return dates as bounds."""
     return (None if first is None else Fraction(first.toordinal())), (
         None if last is None else Fraction(last.toordinal())
     )
 
 
 def is_null(properties: ValueProperties) -> bool:
-    """Whether it is NULL as written: it bounds nothing, and is no value of its type."""
+    """Whether the value is the constant NULL, which has no bounds."""
     return properties.values == (None,)
 
 
@@ -142,9 +142,9 @@ def is_null(properties: ValueProperties) -> bool:
 
 
 def image(args: Sequence[ValueProperties], rule: Callable[..., Value | None]) -> Domain:
-    """The values of a function that is NULL where an argument is, where those of every argument can be listed.
+    """Return the values of a strict function if the values of all arguments can be listed, else None.
 
-    NULL is a group where it is one of an argument; a combination for which the function is undefined is no group.
+    NULL is a group if it is a group of an argument. Combinations for which the function is undefined form no group.
     """
     domains = [_candidates(arg) for arg in args]
     known = [domain for domain in domains if domain is not None]
@@ -167,7 +167,7 @@ _left: ContextVar[list[int] | None] = ContextVar("candidates left", default=None
 
 @contextmanager
 def listing_at_most(candidates: int) -> Iterator[None]:
-    """While it lasts, so many values are tried in all: a query that wants more is refused, before it costs anybody's time."""
+    """Limit the number of candidate values that reading one query may evaluate. Beyond it, the query is refused."""
     token = _left.set([candidates])
     try:
         yield
@@ -188,7 +188,7 @@ def _spend(candidates: int) -> None:
 
 
 def listed_image(args: Sequence[ValueProperties], rule: Callable[..., Value | None]) -> Domain:
-    """The same where an argument that is no constant has listed values: of whole intervals, the bounds say enough."""
+    """Return `image`, unless all arguments are intervals or constants: then the bounds are enough."""
     is_interval = any(arg.values is None for arg in args) and all(
         arg.values is None or _is_constant(arg) for arg in args
     )
@@ -200,7 +200,7 @@ def _is_constant(properties: ValueProperties) -> bool:
 
 
 def _candidates(properties: ValueProperties) -> Domain:
-    """Every value, for dates up to ten times as many as may be groups: months of many days are few."""
+    """Return every value. Dates may have ten times the maximum number of groups, because they have few months."""
     if (
         properties.values is None
         and properties.type is Type.DATE
@@ -213,14 +213,14 @@ def _candidates(properties: ValueProperties) -> Domain:
 
 
 def union(parts: Sequence[ValueProperties]) -> Domain:
-    """All values of all parts, in order; None where those of one cannot be listed."""
+    """Return the values of all parts in order, or None if those of one part cannot be listed."""
     domains = [every_value(part) for part in parts]
     values = dict.fromkeys(value for domain in domains for value in domain or ())
     return None if None in domains or len(values) > MOST_VALUES else tuple(values)
 
 
 def ends_of(values: Domain) -> Bounds:
-    """The ends of listed numbers, dates or timestamps."""
+    """Return the bounds of listed numbers, dates or timestamps."""
     numbers = [
         Fraction(place_of(v) if isinstance(v, date) else v)
         for v in values or ()
@@ -233,24 +233,24 @@ def ends_of(values: Domain) -> Bounds:
 
 
 def constant(expression: Expression) -> Value | None:
-    """The value of a constant other than NULL."""
+    """Return the value of a constant other than NULL, else None."""
     return expression.value if isinstance(expression, Literal) else None
 
 
 def constant_of(properties: ValueProperties) -> Value:
-    """The same, from the properties of an argument that was checked to be one."""
+    """Return the value of a constant from its properties. `accepts` has checked that it is one."""
     (value,) = properties.values or (None,)
-    assert value is not None  # noqa: S101  `accepts` has seen to it
+    assert value is not None  # noqa: S101  checked by `accepts`
     return value
 
 
 def whole_constant(expression: Expression) -> int | None:
-    """The value of a whole constant."""
+    """Return the value of an integer constant, else None."""
     value = constant(expression)
     return value if isinstance(value, int) else None
 
 
 def text_constant(expression: Expression) -> str | None:
-    """The value of a text in quotes."""
+    """Return the value of a quoted text, else None."""
     value = constant(expression)
     return value if isinstance(value, str) else None

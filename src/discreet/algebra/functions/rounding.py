@@ -1,4 +1,4 @@
-"""From reals to whole numbers, digits and buckets."""
+"""Rounding to integers and digits, and buckets of equal width."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MOST_BUCKETS = 10_000
 
 
 def _to_whole(step: Callable[[Fraction], int]) -> Rule:
-    """Of a function that never falls: the ends go where it takes them."""
+    """Return the properties of a nondecreasing function: its values at the bounds."""
 
     def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         listed = None if args[0].values is None else image(args, lambda value: _held(step(Fraction(value))))
@@ -60,8 +60,8 @@ def _sign_of(value: Fraction | float) -> int:
 
 
 def _digits(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
-    """Multiplied, rounded, divided: none of them ever falls, and each is off by a rounding."""
-    scale = Fraction(10) ** int(constant_of(args[1]))  # type: ignore[arg-type]  # `accepts` has seen to it
+    """Multiply, round and divide: each step is nondecreasing and adds one rounding error."""
+    scale = Fraction(10) ** int(constant_of(args[1]))  # type: ignore[arg-type]  # checked by `accepts`
     low, high = loosened(args[0].bounds)
     ends = stepped((None if low is None else low * scale, None if high is None else high * scale), away)
     bounds: Bounds = (None if ends[0] is None else ends[0] / scale), (None if ends[1] is None else ends[1] / scale)
@@ -71,7 +71,7 @@ def _digits(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
 
 def _tens(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
     digits = constant_of(args[1])
-    assert isinstance(digits, int)  # noqa: S101  `accepts` has seen to it
+    assert isinstance(digits, int)  # noqa: S101  checked by `accepts`
     bounds = stepped(args[0].bounds, lambda end: to_tens(int(end), digits))
     return integer(
         bounds, nullable=args[0].nullable, values=listed_image(args, lambda value, n: _held(to_tens(value, n)))
@@ -79,7 +79,7 @@ def _tens(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
 
 
 def to_tens(value: int, digits: int) -> int:
-    """Rounded to a power of ten, halves away from zero."""
+    """Round to a power of ten, halves away from zero."""
     if digits >= 0:
         return value
     unit = 10**-digits
@@ -99,7 +99,7 @@ def _buckets(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
 
 
 def _double(end: Fraction, towards: float) -> float:
-    """The end as a double, not nearer to the other."""
+    """Return a bound as a double, rounded away from the other bound."""
     try:
         nearest = float(end)
     except OverflowError:
@@ -109,7 +109,7 @@ def _double(end: Fraction, towards: float) -> float:
 
 
 def bucket(value: float, low: float, high: float, count: int) -> int:
-    """The number of a bucket of equal width, in doubles."""
+    """Return the number of the bucket, computed in doubles."""
     if value < low:
         return 0
     if value >= high:
@@ -123,23 +123,23 @@ def bucket(value: float, low: float, high: float, count: int) -> int:
 def _accepts_digits(args: Sequence[Expression]) -> str | None:
     digits = whole_constant(args[1])
     if digits is None or not -_MOST_DIGITS <= digits <= _MOST_DIGITS:
-        return f"ROUND takes a whole constant from -{_MOST_DIGITS} to {_MOST_DIGITS} for the digits."
+        return f"The digits of ROUND must be an integer constant from -{_MOST_DIGITS} to {_MOST_DIGITS}."
     return None
 
 
 def _accepts_tens(args: Sequence[Expression]) -> str | None:
     digits = whole_constant(args[1])
     if digits is None or not -_MOST_TENS <= digits <= _MOST_DIGITS:
-        return f"ROUND of a whole number takes a whole constant from -{_MOST_TENS} to {_MOST_DIGITS} for the digits."
+        return f"For an integer, the digits of ROUND must be an integer constant from -{_MOST_TENS} to {_MOST_DIGITS}."
     return None
 
 
 def _accepts_buckets(args: Sequence[Expression]) -> str | None:
     low, high, count = constant(args[1]), constant(args[2]), whole_constant(args[3])
     if not isinstance(low, float) or not isinstance(high, float) or count is None:
-        return "WIDTH_BUCKET takes constants for the ends and the number of buckets."
+        return "The bounds and the number of buckets of WIDTH_BUCKET must be constants."
     if not low < high or not 1 <= count <= MOST_BUCKETS or (high - low) / count < abs(low) * 2.0**-40:
-        return f"WIDTH_BUCKET takes a lower end, a higher end, and from 1 to {MOST_BUCKETS:,} buckets that are not too narrow."
+        return f"WIDTH_BUCKET needs low < high, and from 1 to {MOST_BUCKETS:,} buckets that are not too narrow."
     return None
 
 
@@ -199,10 +199,12 @@ def _signum(name: str, kind: Type) -> Function:
 
 
 RECORDS = (
-    _whole("int", ("CAST",), step=round, sql="{0}", says="the nearest whole number, halves to the even one"),
-    _whole("floor", ("FLOOR",), step=math.floor, sql="floor({0})", says="the next whole number below"),
-    _whole("ceil", ("CEIL", "CEILING"), step=math.ceil, sql="ceil({0})", says="the next whole number above"),
-    _whole("round", ("ROUND",), step=away, sql="round({0})", says="the nearest whole number, halves away from zero"),
+    _whole("int", ("CAST",), step=round, sql="{0}", says="the nearest integer; halves round to the even one"),
+    _whole("floor", ("FLOOR",), step=math.floor, sql="floor({0})", says="the largest integer that is not above x"),
+    _whole(
+        "ceil", ("CEIL", "CEILING"), step=math.ceil, sql="ceil({0})", says="the smallest integer that is not below x"
+    ),
+    _whole("round", ("ROUND",), step=away, sql="round({0})", says="the nearest integer; halves round away from zero"),
     _whole("trunc", ("TRUNC",), step=math.trunc, sql="trunc({0})", says="the whole part"),
     _signum("sign_int", _I),
     _signum("sign", _R),
@@ -216,7 +218,7 @@ RECORDS = (
         accepts=None,
         effort=Effort(100),
         engines={"duckdb": "({0})"},
-        says="a whole number is what it is",
+        says="the integer itself",
     ),
     Function(
         name="round_to",
@@ -228,7 +230,7 @@ RECORDS = (
         accepts=_accepts_digits,
         effort=Effort(400),
         engines={"duckdb": _digits_sql},
-        says="rounded to so many digits behind the point, in doubles, halves away from zero; before it for a negative number",
+        says="rounded to n decimal digits as a double, halves away from zero; a negative n rounds to tens, hundreds, …",
     ),
     Function(
         name="round_int_to",
@@ -240,7 +242,7 @@ RECORDS = (
         accepts=_accepts_tens,
         effort=Effort(2500),
         engines={"duckdb": _tens_sql},
-        says="a whole number rounded to tens, hundreds, …, halves away from zero; NULL beyond 64 bits",
+        says="an integer rounded to tens, hundreds, …, halves away from zero; NULL beyond 64 bits",
     ),
     Function(
         name="width_bucket",
@@ -252,7 +254,7 @@ RECORDS = (
         accepts=_accepts_buckets,
         effort=Effort(600),
         engines={"duckdb": _BUCKET_SQL},
-        says="which of n buckets of equal width, from 1; 0 below the lower end, n + 1 from the higher end on",
+        says="number of the bucket of equal width, from 1 to n; 0 below low, n + 1 from high on",
     ),
 )
 register(*RECORDS)

@@ -1,4 +1,4 @@
-"""Distances between dates, and shifts by them."""
+"""Differences between dates, and dates shifted by intervals."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _FIRST_MONTH, _LAST_MONTH = 13, 120_000
 
 
 def shifted_days(value: date, days: int) -> date | None:
-    """So many days later; None outside of the calendar."""
+    """Shift a date by days; None outside of the years 1 to 9999."""
     at = value.toordinal() + days
     return date.fromordinal(at) if abs(days) <= _FURTHEST and FIRST_DAY <= at <= LAST_DAY else None
 
 
 def shifted_months(value: date, months: int) -> date | None:
-    """So many months later, on the month's last day at most; None outside of the calendar."""
+    """Shift a date by months, to at most the last day of the month; None outside of the years 1 to 9999."""
     at = value.year * 12 + value.month + months
     if abs(months) > _FURTHEST or not _FIRST_MONTH <= at <= _LAST_MONTH:
         return None
@@ -48,7 +48,7 @@ def shifted_months(value: date, months: int) -> date | None:
 
 
 def _shift(args: Sequence[ValueProperties]) -> Bounds:
-    """Shifts that are not NULL."""
+    """Return the bounds of shifts that are not NULL."""
     return overlap(args[1].bounds, (Fraction(-_FURTHEST), Fraction(_FURTHEST)))
 
 
@@ -66,7 +66,7 @@ def _days_added(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
 
 
 def _months_added(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
-    """The ends of both, shifted as far as the calendar goes."""
+    """Return the shifted bounds, within the calendar."""
     first, last = first_day(args[0]), last_day(args[0])
     least, most = _shift(args)
     low = None if first is None or least is None else shifted_months(first, int(least))
@@ -78,11 +78,11 @@ def _months_added(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
 
 
 def quarter(value: date) -> int:
-    """The quarter of a date."""
+    """Return the quarter of a date."""
     return (value.month + 2) // 3
 
 
-# Distances: they grow with the second date and fall with the first
+# Differences: increasing in the second date, decreasing in the first
 
 
 def _between(distance: Callable[[date, date], int]) -> Rule:
@@ -117,7 +117,7 @@ def _years(a: date, b: date) -> int:
 
 
 def age(a: date, b: date) -> int:
-    """Full years from one date to another; who is born on 29 February is older from 1 March on."""
+    """Return full years between two dates. A person born on 29 February turns a year older on 1 March."""
     if b < a:
         return -age(b, a)
     return b.year - a.year - ((b.month, b.day) < (a.month, a.day))
@@ -152,7 +152,7 @@ def _shift_record(unit: str, properties: Rule, template: str, says: str) -> Func
         accepts=None,
         effort=Effort(800),
         engines={"duckdb": template},
-        says=f"{says}; NULL outside of the years 1 to 9999, and for more than a million",
+        says=f"{says}; NULL outside of the years 1 to 9999 and for shifts of more than a million",
     )
 
 
@@ -172,21 +172,21 @@ _AGE_SQL = (
     f"ELSE ((year({{1}}) - year({{0}})) + CAST(({_BIRTHDAY[0]} < {_BIRTHDAY[1]}) AS BIGINT)) END)"
 )
 RECORDS = (
-    _shift_record("day", _days_added, _DAYS_SQL, "so many days later"),
-    _shift_record("month", _months_added, _MONTHS_SQL, "so many months later, on the month's last day at most"),
-    _between_record("day", _days, "({1} - {0})", "the days from the first date to the second"),
-    _between_record("week", _weeks, "(({1} - {0}) // 7)", "the full weeks from the first date to the second"),
+    _shift_record("day", _days_added, _DAYS_SQL, "the date n days later"),
+    _shift_record("month", _months_added, _MONTHS_SQL, "the date n months later, at most the last day of that month"),
+    _between_record("day", _days, "({1} - {0})", "number of days from the first date to the second"),
+    _between_record("week", _weeks, "(({1} - {0}) // 7)", "number of full weeks from the first date to the second"),
     _between_record(
-        "month", _months, "date_diff('month', {0}, {1})", "how many months begin between the first date and the second"
+        "month", _months, "date_diff('month', {0}, {1})", "number of month boundaries from the first date to the second"
     ),
     _between_record(
         "quarter",
         _quarters,
         "date_diff('quarter', {0}, {1})",
-        "how many quarters begin between the first date and the second",
+        "number of quarter boundaries from the first date to the second",
     ),
     _between_record(
-        "year", _years, "date_diff('year', {0}, {1})", "how many years begin between the first date and the second"
+        "year", _years, "date_diff('year', {0}, {1})", "number of year boundaries from the first date to the second"
     ),
     Function(
         name="age_years",
@@ -198,7 +198,7 @@ RECORDS = (
         accepts=None,
         effort=Effort(800),
         engines={"duckdb": _AGE_SQL},
-        says="full years from the first date to the second: an age",
+        says="number of full years from the first date to the second, as for an age",
     ),
 )
 register(*RECORDS)

@@ -1,4 +1,4 @@
-"""Texts: by code points, never longer than what can be told before."""
+"""Text functions. They work on code points, and the length of every result is bounded in advance."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from discreet.catalog import Type
 _I, _T, _B = Type.INTEGER, Type.TEXT, Type.BOOLEAN
 _MOST_WILDCARDS = 4
 _LONGEST_PATTERN, _LONGEST_MIXED = 1_000, 50
-"""Characters of a LIKE pattern, and of one that has % beside _: the engine tries it at every place of a text."""
+"""Maximum length of a LIKE pattern with both % and _, which the engine tries at every position of a text."""
 
-# ValueProperties
+# Properties
 
 
 def _shortened(value: Callable[..., Value | None], *, least: int = 0) -> Rule:
@@ -79,7 +79,7 @@ def _replaced(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
 
 
 def _concatenated(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
-    """NULL counts as an empty text."""
+    """Concatenate texts; NULL counts as an empty text."""
     shown = [arg if arg.values is None else _without_null(arg) for arg in args]
     return text(sum(map(longest_of, args)), nullable=False, values=image(shown, lambda *parts: "".join(parts)))
 
@@ -120,25 +120,25 @@ def _split(value: str, delimiter: str, number: int) -> str:
 def _accepts_pattern(args: Sequence[Expression]) -> str | None:
     pattern = text_constant(args[1])
     if pattern is None:
-        return "LIKE takes a text in quotes as its pattern."
+        return "The pattern of LIKE must be a quoted text."
     is_mixed = "_" in pattern and "%" in pattern
     if len(pattern) > (_LONGEST_MIXED if is_mixed else _LONGEST_PATTERN) or pattern.count("%") > (
         1 if is_mixed else _MOST_WILDCARDS
     ):
-        return f"LIKE takes at most {_MOST_WILDCARDS} % in its pattern, or one beside _ in at most {_LONGEST_MIXED} characters."
+        return f"A LIKE pattern may have at most {_MOST_WILDCARDS} %, or one % together with _ in at most {_LONGEST_MIXED} characters."
     return None
 
 
 def _accepts_replacement(args: Sequence[Expression]) -> str | None:
     if not text_constant(args[1]) or text_constant(args[2]) is None:
-        return "REPLACE takes texts in quotes, the first of them not empty."
+        return "The last two arguments of REPLACE must be quoted texts, the first of them not empty."
     return None
 
 
 def _accepts_part(args: Sequence[Expression]) -> str | None:
     number = whole_constant(args[2])
     if not text_constant(args[1]) or number is None or not 1 <= number <= LONGEST_TEXT:
-        return "SPLIT_PART takes a delimiter in quotes and a whole constant from 1 on."
+        return "SPLIT_PART needs a quoted delimiter and an integer constant of at least 1."
     return None
 
 
@@ -146,7 +146,7 @@ def _accepts_part(args: Sequence[Expression]) -> str | None:
 
 
 def _clamped(at: int) -> str:
-    """A count that the engine's functions do not fail on; CASE gives NULL where this is not what was asked."""
+    """Clip a count to a range in which the engine's functions do not fail. CASE returns NULL for counts out of range."""
     return f"GREATEST(LEAST({{{at}}}, {LONGEST_TEXT + 1}), 0)"
 
 
@@ -220,22 +220,22 @@ def _pattern(name: str, template: str, effort: Effort, says: str) -> Function:
 
 
 RECORDS = (
-    _changed("lower", value=lower, template=LOWER_SQL, effort=_CASED, says="in small letters: Latin, Greek and Cyrillic, one character for one"),
-    _changed("upper", value=upper, template=UPPER_SQL, effort=_CASED, says="in capitals: Latin, Greek and Cyrillic, one character for one (ß stays)"),
+    _changed("lower", value=lower, template=LOWER_SQL, effort=_CASED, says="in lower case: Latin, Greek and Cyrillic letters, one character for one"),
+    _changed("upper", value=upper, template=UPPER_SQL, effort=_CASED, says="in upper case: Latin, Greek and Cyrillic letters, one character for one (ß stays)"),
     _record(
         "length", ("LENGTH", "LEN", "CHAR_LENGTH", "CHARACTER_LENGTH"), takes=(_T,), gives=_I, usage="LENGTH(x)", nulls=Nulls.IF_ANY,
-        properties=_length, template="CAST(length({0}) AS BIGINT)", says="how many characters (code points)", effort=Effort(250, 16),
+        properties=_length, template="CAST(length({0}) AS BIGINT)", says="number of characters (code points)", effort=Effort(250, 16),
     ),
     _record(
         "substring", ("SUBSTRING", "SUBSTR"), takes=(_T, _I, _I), gives=_T, usage="SUBSTRING(x, start, length)", nulls=Nulls.RULE,
         properties=_shortened(_substring, least=1),
         template=f"(CASE WHEN (({{1}} >= 1) AND ({{2}} >= 0)) THEN substring({{0}}, GREATEST({_clamped(1)}, 1), {_clamped(2)}) END)",
-        says="so many characters from a place on, the first is 1; NULL for a start below 1 or a length below 0", effort=Effort(500, 25),
+        says="the given number of characters from a start position (the first is 1); NULL for a start below 1 or a length below 0", effort=Effort(500, 25),
     ),
     _record(
         "substring_from", ("SUBSTRING", "SUBSTR"), takes=(_T, _I), gives=_T, usage="SUBSTRING(x, start)", nulls=Nulls.RULE, properties=_from,
         template=f"(CASE WHEN ({{1}} >= 1) THEN substring({{0}}, GREATEST({_clamped(1)}, 1)) END)",
-        says="all characters from a place on, the first is 1; NULL for a start below 1", effort=Effort(500, 25),
+        says="all characters from a start position (the first is 1); NULL for a start below 1", effort=Effort(500, 25),
     ),
     _side("left"),
     _side("right"),
@@ -244,14 +244,14 @@ RECORDS = (
     _changed("rtrim", value=lambda x: x.rstrip(" "), template="rtrim({0}, ' ')", effort=_TRIMMED, says="without spaces (U+0020) at the end"),
     _test("starts_with", ("STARTS_WITH", "PREFIX"), "whether a text starts with another; every text starts with the empty one"),
     _test("ends_with", ("ENDS_WITH", "SUFFIX"), "whether a text ends with another; every text ends with the empty one"),
-    _test("contains", ("CONTAINS",), "whether a text has another in it; the empty one is in every text"),
+    _test("contains", ("CONTAINS",), "whether a text contains another; every text contains the empty one"),
     _record(
         "position", ("STRPOS", "INSTR", "POSITION"), takes=(_T, _T), gives=_I, usage="STRPOS(x, part)", nulls=Nulls.IF_ANY,
         properties=_position, template="CAST(instr({0}, {1}) AS BIGINT)",
-        says="where a text first has another in it, counted from 1; 0 where it does not, 1 for an empty one", effort=Effort(350, 80),
+        says="position of the first occurrence, from 1; 0 if there is none, 1 for an empty text", effort=Effort(350, 80),
     ),
-    _pattern("like", "({0} LIKE {1})", Effort(400, 50, is_product=True), "whether a text fits a pattern: % is any text, _ any one character, nothing escapes them"),
-    _pattern("ilike", f"({LOWER_SQL} LIKE {LOWER_SQL.replace('{0}', '{1}')})", Effort(4000, 800, is_product=True), "LIKE, with both in small letters as LOWER has them"),
+    _pattern("like", "({0} LIKE {1})", Effort(400, 50, is_product=True), "whether a text matches a pattern: % is any text, _ any one character; there is no escape character"),
+    _pattern("ilike", f"({LOWER_SQL} LIKE {LOWER_SQL.replace('{0}', '{1}')})", Effort(4000, 800, is_product=True), "LIKE after LOWER of both texts"),
     _record(
         "replace", ("REPLACE",), takes=(_T, _T, _T), gives=_T, usage="REPLACE(x, 'old', 'new')", nulls=Nulls.IF_ANY, properties=_replaced,
         template="replace({0}, {1}, {2})", effort=Effort(400, 100), accepts=_accepts_replacement, says="with every occurrence of one text replaced by another",
@@ -259,7 +259,7 @@ RECORDS = (
     _record(
         "split_part", ("SPLIT_PART",), takes=(_T, _T, _I), gives=_T, usage="SPLIT_PART(x, ',', 1)", nulls=Nulls.IF_ANY,
         properties=_same_length(_split), template="split_part({0}, {1}, {2})", effort=Effort(500, 150), accepts=_accepts_part,
-        says="the part between delimiters, counted from 1; empty where there is no such part",
+        says="the nth part between delimiters, from 1; empty if there is none",
     ),
     Function(
         name="concat",
@@ -271,11 +271,11 @@ RECORDS = (
         accepts=None,
         effort=Effort(400, 30),
         engines={"duckdb": _concat_sql},
-        says="texts one behind the other; NULL counts as empty",
+        says="the concatenated texts; NULL counts as empty",
     ),
     _record(
         "joined", ("||",), takes=(_T, _T), gives=_T, usage="a || b", nulls=Nulls.IF_ANY, properties=_joined, template="({0} || {1})", effort=Effort(500, 30),
-        says="texts one behind the other; NULL where one is",
+        says="the concatenated texts; NULL if one of them is",
     ),
 )  # fmt: skip
 register(*RECORDS)

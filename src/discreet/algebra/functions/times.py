@@ -1,4 +1,4 @@
-"""Timestamps of the years 1 to 9999, without a zone: their days, times of day, and seconds between them. All else is said of their days."""
+"""Timestamps without time zone: their dates, times of day, differences and shifts. Date functions apply to their dates."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _SECOND = 10**6
 _UNITS = {"hour": 3600 * _SECOND, "minute": 60 * _SECOND, "second": _SECOND}
 """In microseconds; each begins with the calendar, too."""
 _FURTHEST = 10**12
-"""Seconds: more than the calendar has."""
+"""In seconds: longer than the calendar."""
 
 
 def _ends(properties: ValueProperties) -> tuple[datetime | None, datetime | None]:
-    """The first and the last timestamp that there can be, where that is known."""
+    """Return the first and last possible timestamp, or None if unknown."""
     return (None if properties.low is None else timestamp_at(ceil(properties.low))), (
         None if properties.high is None else timestamp_at(floor(properties.high))
     )
@@ -87,7 +87,7 @@ def _truncated(unit: int) -> Rule:
 
 
 def _beginnings(low: Fraction | None, high: Fraction | None, unit: int) -> Domain:
-    """All beginnings of hours, minutes or seconds between two of them, where they are few."""
+    """Return all starts of hours, minutes or seconds between two of them, if they are few."""
     if low is None or high is None or (high - low) / unit >= MOST_VALUES:
         return None
     return tuple(timestamp_at(at) for at in range(int(low), int(high) + 1, unit))
@@ -171,12 +171,12 @@ def _trunc_record(unit: str) -> Function:
         Signature(says=f"DATE_TRUNC('{unit}', t)", takes=(_T,), gives=_T),
         properties=_truncated(_UNITS[unit]),
         template=f"date_trunc('{unit}', {{0}})",
-        says=f"the beginning of the {unit}",
+        says=f"the start of the {unit}",
     )
 
 
 def _between_record(unit: str) -> Function:
-    """By whole numbers, moved above 0 first: `//` rounds towards 0."""
+    """Divide integers after shifting them above 0, because `//` rounds towards 0."""
     first, second = (f"((epoch_us({{{at}}}) - CAST({FIRST_MOMENT} AS BIGINT)) // {_UNITS[unit]})" for at in (0, 1))
     return _record(
         f"{unit}s_between",
@@ -184,7 +184,7 @@ def _between_record(unit: str) -> Function:
         Signature(says=f"DATE_DIFF('{unit}', a, b)", takes=(_T, _T), gives=_I),
         properties=_between(_UNITS[unit]),
         template=f"({second} - {first})",
-        says=f"how many {unit}s begin between the first timestamp and the second",
+        says=f"number of {unit} boundaries from the first timestamp to the second",
     )
 
 
@@ -200,7 +200,7 @@ RECORDS = (
         Signature(says="CAST(t AS DATE)", takes=(_T,), gives=_D),
         properties=_days,
         template="CAST({0} AS DATE)",
-        says="the day of a timestamp; what is known of dates is asked of it",
+        says="the date of a timestamp; date functions of a timestamp use it",
     ),
     _record(
         "timestamp_of_date",
@@ -208,7 +208,7 @@ RECORDS = (
         Signature(says="CAST(d AS TIMESTAMP)", takes=(_D,), gives=_T),
         properties=_midnights,
         template="CAST({0} AS TIMESTAMP)",
-        says="the beginning of the day",
+        says="the start of the day",
     ),
     _part_record("hour", lambda t: t.hour, 23, "the hour of the day, 0 to 23"),
     _part_record("minute", lambda t: t.minute, 59, "the minute of the hour, 0 to 59"),
@@ -221,7 +221,7 @@ RECORDS = (
         Signature(says="t + INTERVAL (n) SECOND", takes=(_T, _I), gives=_T),
         properties=_added,
         template=_ADDED_SQL,
-        says="so many seconds later, also as minutes, hours, days and weeks; NULL outside of the years 1 to 9999",
+        says="the timestamp n seconds later (also minutes, hours, days, weeks); NULL outside of the years 1 to 9999",
         nulls=Nulls.RULE,
     ),
 )
