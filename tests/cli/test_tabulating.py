@@ -63,7 +63,7 @@ def test_counts_are_shown_with_their_widths_the_smallest_tables_first_and_the_re
         assert [label, figure(row["count"], row["within"]), *width.split()] in lines
     assert lines.index(["sex", "count"]) < lines.index(["ward", "count"]) < lines.index(["age", "count"])
     assert sum("±" in line and "counts" not in line for line in lines) == 36
-    assert f"and {len(rows) - 36} more: the same question with --out counts.csv writes all of them, free" in told
+    assert f"and {len(rows) - 36} more: the same command with --out counts.csv writes all of them, free" in told
     assert f"and {len(rows) - 36} more: in the file" in run(*asked, "--out", "counts.csv")
     assert "more" not in run("tabulate", "visits", "--table", "sex", "--rho", 0.05)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.api.context import Context
 from discreet.api.operations.learning_steps import model_basis, planned_measurement
-from discreet.api.operations.run_steps import charged_release, plan_facts
+from discreet.api.operations.run_steps import charged_release, plan_fields
 from discreet.api.plans import LearningPlan
 from discreet.api.requests.evaluate import EvaluateRequest
 from discreet.errors import TooLarge
@@ -31,7 +31,7 @@ def plan(request: EvaluateRequest, context: Context) -> LearningPlan:
     """What an evaluation would count, how exactly, and what it would cost."""
     with context.planning():
         evaluation, measurement = _evaluation_run(request, context)
-    return LearningPlan(measurements=(planned_measurement(measurement),), **plan_facts(evaluation, context))
+    return LearningPlan(measurements=(planned_measurement(measurement),), **plan_fields(evaluation, context))
 
 
 def _evaluation_run(request: EvaluateRequest, context: Context) -> tuple[TableRun, NoisyMeasurement[Any]]:

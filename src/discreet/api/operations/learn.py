@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.api.context import Context
 from discreet.api.operations.learning_steps import model_basis, planned_measurement
-from discreet.api.operations.run_steps import charged_release, plan_facts
+from discreet.api.operations.run_steps import charged_release, plan_fields
 from discreet.api.plans import LearningPlan
 from discreet.api.requests.learn import LearnRequest
 from discreet.learning.data.features import name_of
@@ -28,7 +28,7 @@ def plan(request: LearnRequest[Any], context: Context) -> LearningPlan:
     """What learning would measure, how exactly, and what it would cost."""
     with context.planning():
         learning, measurements = _learning_run(request, context)
-    return LearningPlan(measurements=tuple(map(planned_measurement, measurements)), **plan_facts(learning, context))
+    return LearningPlan(measurements=tuple(map(planned_measurement, measurements)), **plan_fields(learning, context))
 
 
 def _learning_run(request: LearnRequest[Any], context: Context) -> tuple[TableRun, list[NoisyMeasurement[Any]]]:

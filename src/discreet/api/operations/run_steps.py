@@ -73,7 +73,7 @@ def reusable(basis: Basis, context: Context) -> Reuse:
     return Reuse(analyst, earlier_releases(context.ledger, basis.same_rows, analyst=analyst))
 
 
-def plan_facts(run: TableRun, context: Context, *, before: Sequence[SqlRelease] = ()) -> dict[str, Any]:
+def plan_fields(run: TableRun, context: Context, *, before: Sequence[SqlRelease] = ()) -> dict[str, Any]:
     """The fields of `RunPlan` for a run, and for queries that come before it and are not charged yet."""
     charged = context.pipeline.would_charge([*before, run], context.call)
     return {

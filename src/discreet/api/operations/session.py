@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from discreet.api.context import Context
 from discreet.api.operations.releases import load_release
-from discreet.api.operations.run_steps import plan_facts, reusable, run_basis, run_budget
+from discreet.api.operations.run_steps import plan_fields, reusable, run_basis, run_budget
 from discreet.api.plans import SessionPlan
 from discreet.api.requests.session import SessionRequest
 from discreet.sessions.session import Opening, Session
@@ -34,7 +34,7 @@ def run(request: SessionRequest, context: Context) -> Session:
 def plan(request: SessionRequest, context: Context) -> SessionPlan:
     """The cost of a session and the error bound that it would have."""
     opening = _opening(request, context)
-    run, facts = opening.run, plan_facts(opening.run, context)
+    run, fields = opening.run, plan_fields(opening.run, context)
     terms = opening.mode.terms_before_charge(run.domain, run.budget, request.queries)
     return SessionPlan(
         cells=run.domain.cells(run.domain.names),
@@ -42,7 +42,7 @@ def plan(request: SessionRequest, context: Context) -> SessionPlan:
         alarms=None if terms is None else terms.alarms,
         within=None if terms is None else terms.within,
         # A session that was charged is free, also while it is not finished.
-        **{**facts, "asked_before": not facts["charged"]},
+        **{**fields, "asked_before": not fields["charged"]},
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.api.context import Context
 from discreet.api.operations import ask
-from discreet.api.operations.run_steps import charged_release, plan_facts, reusable, run_basis, run_budget
+from discreet.api.operations.run_steps import charged_release, plan_fields, reusable, run_basis, run_budget
 from discreet.api.plans import SynthesisPlan
 from discreet.api.requests.ask import AskRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
@@ -57,15 +57,15 @@ def plan(request: SynthesizeRequest, context: Context) -> SynthesisPlan:
         wanted = synthesis_run(request, context, found)
         unknown = [each for each in discoveries if found[each.column] is None]
         error = None if unknown else _predicted(wanted, request.rows_about)
-    facts = plan_facts(wanted, context, before=_queries(unknown, context))
+    fields = plan_fields(wanted, context, before=_queries(unknown, context))
     names = {each.column.lower() for each in unknown}
-    sizes = {name: size for name, size in facts["columns"].items() if name.lower() not in names}
-    notes = (*facts["notes"], *map(_note, unknown))
+    sizes = {name: size for name, size in fields["columns"].items() if name.lower() not in names}
+    notes = (*fields["notes"], *map(_note, unknown))
     return SynthesisPlan(
         tables=len(tables_of(wanted.purpose)),
         predicted=error,
         finding={each.column: float(each.epsilon) for each in unknown},
-        **{**facts, "columns": sizes, "notes": notes},
+        **{**fields, "columns": sizes, "notes": notes},
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from discreet.algebra.relations import Project, Relation, Scan
 from discreet.api.context import Context
-from discreet.api.operations.run_steps import charged_release, plan_facts, reusable, run_basis, run_budget
+from discreet.api.operations.run_steps import charged_release, plan_fields, reusable, run_basis, run_budget
 from discreet.api.plans import PlannedQueries, TablesPlan
 from discreet.api.requests.tabulate import TabulateRequest
 from discreet.core.number_format import CONFIDENCE
@@ -45,8 +45,8 @@ def plan(request: TabulateRequest, context: Context) -> TablesPlan:
     with context.planning():
         tables = _planned_tables(request, context)
         typical, errors = tables.typical_error(), tables.errors()
-    facts = plan_facts(tables.run, context)
-    return TablesPlan(strategy=tables.strategy, typical_error=typical, tables=errors, **facts)
+    fields = plan_fields(tables.run, context)
+    return TablesPlan(strategy=tables.strategy, typical_error=typical, tables=errors, **fields)
 
 
 def _planned_tables(request: TabulateRequest, context: Context) -> _PlannedTables:

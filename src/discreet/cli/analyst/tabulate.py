@@ -27,17 +27,21 @@ from discreet.pipeline.call import Call
 from discreet.synthetic.row_files import KINDS, write_rows
 from discreet.workloads.queries.workload import Workload, marginals, points, ranges, thresholds
 
-Marginals = Annotated[int | None, typer.Option("--marginals", min=1, help="All tables over so many columns.")]
-Points = Annotated[list[str] | None, typer.Option("--table", help="A table by its columns: ward,age.")]
-Ranges = Annotated[list[str] | None, typer.Option("--ranges", help="All ranges of a column.")]
-Thresholds = Annotated[
-    list[str] | None, typer.Option("--thresholds", help="How many lie at or below each value of a column.")
+Marginals = Annotated[
+    int | None, typer.Option("--marginals", min=1, help="The marginals over every choice of this many columns.")
 ]
-Out = Annotated[Path | None, typer.Option("--out", help="A new file for counts, a row each: .parquet or .csv.")]
+Points = Annotated[
+    list[str] | None, typer.Option("--table", help="A table by its columns, such as ward,age. May be repeated.")
+]
+Ranges = Annotated[list[str] | None, typer.Option("--ranges", help="All ranges of a column. May be repeated.")]
+Thresholds = Annotated[
+    list[str] | None, typer.Option("--thresholds", help="Counts at or below each value of a column. May be repeated.")
+]
+Out = Annotated[Path | None, typer.Option("--out", help="A new file with a row for each count: .parquet or .csv.")]
 _SHOWN = 12
-"""Tables whose ± is told on a terminal."""
+"""Largest number of tables whose half-widths are printed."""
 _MOST_LINES = 36
-"""Counts that are shown on a terminal."""
+"""Largest number of counts that are printed."""
 
 
 @with_options_of(TabulateRequest, without=("workload",))
@@ -104,7 +108,7 @@ def _show(plan: TablesPlan, *, as_json: bool) -> None:
 
 
 def _show_counts(rows: pa.Table, *, is_written: bool) -> None:
-    """The smallest tables, each with the columns that it is over, as far as there are lines; and where the other counts are."""
+    """Print the smallest tables, up to a number of lines, and where the other counts are."""
     *about, count, within = rows.column_names
     tables = [
         (columns, list(cells))
@@ -119,12 +123,12 @@ def _show_counts(rows: pa.Table, *, is_written: bool) -> None:
             show_rows(screen, [*columns, count], shown, widths)
         left -= len(shown)
     if rows.num_rows > _MOST_LINES:
-        elsewhere = "in the file" if is_written else "the same question with --out counts.csv writes all of them, free"
+        elsewhere = "in the file" if is_written else "the same command with --out counts.csv writes all of them, free"
         screen.print(indented(f"and {rows.num_rows - _MOST_LINES:,} more: {elsewhere}", style="dim"))
         screen.print()
 
 
 def _widest(rows: Any) -> str:
-    """The largest ±, as the lines below have it: no less than it is."""
+    """The largest half-width, rounded up as in the lines below."""
     width = max(rows["within"].to_pylist())
     return plus_minus(width, width)

@@ -58,16 +58,16 @@ async def open_session(request: LimitedRequest) -> Response:
     body = await request.read(SESSION)
     service, holder = service_of(request), holder_of(request)
     service.check_dataset(body.dataset)
-    wanted = body.request(SessionRequest)
-    if wanted.queries > _MOST_QUERIES:
+    session_request = body.request(SessionRequest)
+    if session_request.queries > _MOST_QUERIES:
         raise BadInput(
             f"On a server a session has at most {_MOST_QUERIES:,} queries.", next_step=f"Use {_MOST_QUERIES:,}."
         )
     if body.dry:
         return await service.queries.explain(
-            plan_job(wanted), holder=holder, then=lambda plan: JSONResponse(to_json(plan))
+            plan_job(session_request), holder=holder, then=lambda plan: JSONResponse(to_json(plan))
         )
-    return await respond(request, _open(wanted), _FORM)
+    return await respond(request, _open(session_request), _FORM)
 
 
 @routes.post("/sessions/{session_id}/answers", openapi_extra={**in_document(ANSWERS), "parameters": [NAME]})
@@ -78,19 +78,19 @@ async def answer(session_id: str, request: LimitedRequest) -> Response:
     return await respond(request, _answer(body.request(SessionAnswersRequest, session_id=session_id)), _FORM)
 
 
-def _open(wanted: SessionRequest) -> Job[_Reply]:
+def _open(request: SessionRequest) -> Job[_Reply]:
     def job(api: LocalApi) -> _Reply:
         # Each data version has a curator of its own, so the limits are set where a session is opened.
         api.context.sessions.limit(each=_EACH, most=_MOST_OPEN, most_cells=_MOST_CELLS)
-        session = api.outcome(wanted)
+        session = api.outcome(request)
         return _Reply(to_json(session.state), session.replayed)
 
     return job
 
 
-def _answer(wanted: SessionAnswersRequest) -> Job[_Reply]:
+def _answer(request: SessionAnswersRequest) -> Job[_Reply]:
     def job(api: LocalApi) -> _Reply:
-        outcome = api.outcome(wanted)
+        outcome = api.outcome(request)
         return _Reply({"answers": to_json(outcome.answers), **to_json(outcome.state)})
 
     return job
