@@ -381,7 +381,7 @@ def test_a_run_that_is_out_of_time_stops_between_looks_and_goes_on_when_it_is_as
         return Run(Meter(Adaptive(rho=1), SeededBits("time")), steps, until=until)
 
     def look(run, number):
-        return run.look({"look": number, "paid": None}, paid=None, drawn=lambda: np.array([number])).outcome[0]
+        return run.take_step({"look": number, "paid": None}, mechanism=None, draw=lambda: np.array([number])).outcome[0]
 
     first = run(math.inf)
     look(first, 0)

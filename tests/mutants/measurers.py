@@ -27,7 +27,7 @@ class _FreeCounts(Measuring):
     def counted(self, query, mechanism):
         asked = about("count", paid=None, question=count_query_to_json(query))
         noisy = mechanism.release(np.array([self._exactly(query)]))
-        return int(self._run.look(asked, paid=None, drawn=lambda: noisy).outcome[0])
+        return int(self._run.take_step(asked, mechanism=None, draw=lambda: noisy).outcome[0])
 
 
 def with_free_counts(rows, domain, **details):
@@ -39,19 +39,19 @@ def with_free_counts(rows, domain, **details):
 class ShowsBeforeStoring(Run):
     """Progress is shown as it is drawn; the books hear of it later."""
 
-    def look(self, asked, *, paid, drawn):
-        step = Step(asked, drawn())
+    def take_step(self, asked, *, mechanism, draw):
+        step = Step(asked, draw())
         self.steps.append(step)
         for number in range(len(self.steps) - 1):
-            self._store.store(number, self.steps[number].encoded(), mechanism=paid)
+            self._store.store(number, self.steps[number].encoded(), mechanism=mechanism)
         return step
 
 
 class DrawsAnew(Run):
     """After a crash everything is drawn a second time, and that is what is shown."""
 
-    def look(self, asked, *, paid, drawn):
-        step = Step(asked, drawn())
-        self._store.store(len(self.steps), step.encoded(), mechanism=paid)
+    def take_step(self, asked, *, mechanism, draw):
+        step = Step(asked, draw())
+        self._store.store(len(self.steps), step.encoded(), mechanism=mechanism)
         self.steps.append(step)
         return step

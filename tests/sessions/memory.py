@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import numpy as np
 
 from discreet.measurement.replay import Run
-from discreet.measurement.runs import Underway
+from discreet.measurement.runs import OpenRun
 from discreet.mechanisms import Adaptive
 from discreet.noise import SYSTEM_BITS
 from discreet.sessions.modes import FromRelease
@@ -43,4 +43,4 @@ def progress_of(
     """A session whose hypothesis has the same number of rows in every cell; or of another mode."""
     measurer = made(rows, domain, budget=budget, bits=bits, store=store or MemoryJournal(), run=run)
     mode = mode or FromRelease(Flat(domain, total), alarms)
-    return Progress(Underway(measurer, measurer._run, ExitStack()), mode, budget, queries)
+    return Progress(OpenRun(measurer, measurer._run, ExitStack()), mode, budget, queries)

@@ -10,7 +10,7 @@ from discreet.catalog import parse_catalog
 from discreet.core.loss import Neighbours
 from discreet.errors import BadCatalog, BadInput, BudgetExceeded, DiscreetError, TooLarge, UnknownName
 from discreet.ledger import verify
-from discreet.measurement.replay import FreeLook
+from discreet.measurement.replay import PublicSums
 from discreet.measurement.transcript import about
 from discreet.workloads.queries.geography import Regions
 from discreet.workloads.releases.regional import RegionalRelease
@@ -231,7 +231,7 @@ def test_a_measurer_returns_exact_sums_only_for_the_invariants_of_its_run(neighb
     with pytest.raises(BadInput, match="owner"):
         measurer.invariant(("a",), totals)
     asked = about("invariant", paid=None, columns=("a",), combination=totals.described)
-    measurer._run.invariant = FreeLook(asked, lambda: np.bincount([n % 20 for n in range(50)]))
+    measurer._run.invariant = PublicSums(asked, lambda: np.bincount([n % 20 for n in range(50)]))
     for other in (Regions(tree, 2, 1), Regions(tree, 3, 1)):
         with pytest.raises(BadInput, match="owner"):
             measurer.invariant(("a",), other)

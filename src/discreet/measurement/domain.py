@@ -1,7 +1,7 @@
-"""What is public about people's rows that are counted in tables: their columns, code by code, and what one person can do to a count.
+"""The public domain of protected rows that are counted in tables: columns with their codes, and how far one person changes a count.
 
-Every column has a finite domain that is known without the data: `size` codes 0, 1, …, each with its label. A table over some columns has
-a cell for every combination of their codes.
+Every column has finitely many codes 0, 1, …, `size` - 1, known without the data, each with a label. A table over some columns has a cell for
+every combination of their codes.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from discreet.core.loss import Neighbours
 from discreet.errors import BadInput, TooLarge, UnknownName
 
 Columns: TypeAlias = tuple[str, ...]
-"""Names of columns in the order of the domain, each once: what a table is over."""
+"""Names of columns in the order of the domain, each once."""
 MOST_CELLS, MOST_COLUMNS = 1_000_000, 32
-"""Of one table."""
+"""The most cells and columns of one table."""
 MOST_COUNTED = 2**26
-"""Cells of a table that single counts are taken from, and that is neither measured nor stored."""
+"""The most cells of a table that only single counts are read from, and that is neither measured nor stored."""
 _ROOT_OF_TWO = Fraction(math.isqrt(2 * 10**24) + 1, 10**12)
 """Rounded up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The numbers or days from `lower` up to, and without, `upper`; of the last bin of reals with it."""
+    """The numbers or days from `lower` to `upper`, without `upper`; the last bin of a real column includes it."""
 
     lower: Fraction | date
     upper: Fraction | date
     is_whole: bool = False
-    """Whether only whole numbers are in it."""
+    """Whether it has integers only."""
 
     def __post_init__(self) -> None:
         ends = (self.lower, self.upper)
         kinds = [all(isinstance(end, kind) for end in ends) for kind in (Fraction, date)]
         if not any(kinds) or not self.lower < self.upper:  # type: ignore[operator]
-            raise BadInput("A bin goes from one end up to a larger one.", next_step="Give numbers, or days.")
+            raise BadInput("A bin goes from a lower to a larger upper end.", next_step="Give numbers, or days.")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column and its labels, one a code: a declared value, a `Bin`, or None for NULL.
+    """A column with one label for each code: a declared value, a `Bin`, or None for NULL.
 
-    `is_ordered` says that neighbouring codes are neighbouring values, NULL apart, which is the last code if there is one.
+    `is_ordered`: neighbouring codes are neighbouring values. NULL, if it is a label, is the last code.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """Public columns, and whose rows are counted: at most `rows_per_person` of a person, hidden under a relation."""
+    """Public columns, the most rows of one person, and the relation of neighbouring datasets."""
 
     columns: tuple[Column, ...]
     rows_per_person: int
@@ -80,64 +80,65 @@ class Domain:
         return tuple(column.name for column in self.columns)
 
     def column(self, name: str) -> Column:
-        """One of them by its name."""
+        """Return the column of this name."""
         for column in self.columns:
             if column.name == name:
                 return column
         raise UnknownName(f"There is no column {name} here.", next_step=f"Use one of: {', '.join(self.names)}.")
 
     def ordered(self, names: Iterable[str]) -> Columns:
-        """Columns in the order of the domain, as every table has them."""
-        wanted = {self.column(name).name for name in names}
-        return tuple(name for name in self.names if name in wanted)
+        """Return columns in the order of the domain, which is the order of every table."""
+        chosen = {self.column(name).name for name in names}
+        return tuple(name for name in self.names if name in chosen)
 
     def shape(self, columns: Columns) -> tuple[int, ...]:
-        """Of the table over some columns; a table over none has one cell, how many rows there are."""
+        """Return the shape of the table over some columns. A table over no column has one cell, the number of rows."""
         return tuple(self.column(name).size for name in columns)
 
     def cells(self, columns: Columns) -> int:
-        """How many cells that table has."""
+        """Return the number of cells of that table."""
         return math.prod(self.shape(columns))
 
     def check(self, columns: Columns, *, most: int = MOST_CELLS) -> Columns:
-        """Columns that a table can be over, or a refusal; of more than `most` cells."""
+        """Return the columns, or refuse a table over them; it may have at most `most` cells."""
         if type(columns) is not tuple or columns != self.ordered(columns):
             raise BadInput(
-                "A table is over a tuple of columns in order.", next_step="Put them in order with `ordered`."
+                "The columns of a table must be a tuple in the order of the domain.",
+                next_step="Sort them with `ordered`.",
             )
         if len(columns) > MOST_COLUMNS:
             raise TooLarge(
-                f"A table over {len(columns):,} columns is one over more than {MOST_COLUMNS}.",
-                next_step="Ask for tables over fewer columns.",
+                f"A table over {len(columns):,} columns has more than {MOST_COLUMNS}.",
+                next_step="Use tables over fewer columns.",
             )
         if self.cells(columns) > most:
             raise TooLarge(
                 f"The table over {', '.join(columns)} has more than {most:,} cells.",
-                next_step="Ask for tables over fewer columns, or declare fewer values or wider bins.",
+                next_step="Use tables over fewer columns, or declare fewer values or wider bins.",
             )
         return columns
 
-    # What one person can do: `u >= 0` rows are added to the cells of every table, `rows_per_person` of them at most
+    # Sensitivity: one person adds u >= 0 rows to the cells of every table, at most `rows_per_person` in all
 
     @property
     def l1(self) -> int:
-        """How far one person can move a table, added up over its cells."""
+        """L1 sensitivity of a table."""
         return self.rows_per_person * (1 if self.neighbours is Neighbours.ADD_REMOVE else 2)
 
     @property
     def l2(self) -> Fraction:
-        """The length of that move: all rows of a person may share a cell. Of two people, u and v, |u - v|² is at most |u|² + |v|²; rounded up."""
+        """L2 sensitivity of a table, rounded up. All rows of a person may be in one cell; for two people, |u - v|² <= |u|² + |v|²."""
         return self.rows_per_person * (Fraction(1) if self.neighbours is Neighbours.ADD_REMOVE else _ROOT_OF_TWO)
 
     @property
     def count(self) -> int:
-        """How far one person can move how many rows there are of some kind. Of two people, each adds at least nothing: so not twice that."""
+        """Sensitivity of one count. Replacing a person does not double it, since both add at least 0 rows."""
         return self.rows_per_person
 
     def merged(self, groups: Mapping[str, tuple[int, ...]]) -> Domain:
-        """The same rows with fewer codes: `groups` has, for some columns, the new code of each code.
+        """Return the domain with fewer codes: `groups` has, for some columns, the new code of each code.
 
-        New codes are 0, 1, … without a gap. A label is then the tuple of the labels that were merged.
+        New codes are 0, 1, … without a gap. A new label is the tuple of the merged labels.
         """
         return Domain(
             tuple(_merged(column, groups.get(column.name)) for column in self.columns),
@@ -161,11 +162,7 @@ def _merged(column: Column, codes: tuple[int, ...] | None) -> Column:
 
 
 def label_text(label: Any) -> str:
-    """A label as people read it.
-
-    Args:
-        label: Of a code.
-    """
+    """Return a label as text for people."""
     match label:
         case None:
             return "NULL"
@@ -179,12 +176,7 @@ def label_text(label: Any) -> str:
 
 
 def range_text(first: Any, last: Any) -> str:
-    """Neighbouring labels, as people read them: by their ends.
-
-    Args:
-        first: The label of the first code.
-        last: The label of the last one, which may be the same.
-    """
+    """Return a range of neighbouring labels as text for people. `first` and `last` may be equal."""
     if isinstance(first, Bin) and isinstance(last, Bin):
         return label_text(Bin(first.lower, last.upper))
     texts = (label_text(first), label_text(last))
@@ -195,7 +187,7 @@ def range_text(first: Any, last: Any) -> str:
 
 
 def domain_to_json(domain: Domain) -> dict[str, Any]:
-    """A domain as JSON that says all of it."""
+    """Return the JSON form of a domain."""
     columns = [
         {"name": column.name, "ordered": column.is_ordered, "labels": [plain(label) for label in column.labels]}
         for column in domain.columns
@@ -203,17 +195,17 @@ def domain_to_json(domain: Domain) -> dict[str, Any]:
     return {"columns": columns, "rows_per_person": domain.rows_per_person, "neighbours": domain.neighbours.value}
 
 
-def domain_from_json(facts: Mapping[str, Any]) -> Domain:
-    """The domain that was described."""
+def domain_from_json(stored: Mapping[str, Any]) -> Domain:
+    """Read a domain from its JSON form."""
     columns = tuple(
         Column(column["name"], tuple(_label(label) for label in column["labels"]), column["ordered"])
-        for column in facts["columns"]
+        for column in stored["columns"]
     )
-    return Domain(columns, facts["rows_per_person"], Neighbours(facts["neighbours"]))
+    return Domain(columns, stored["rows_per_person"], Neighbours(stored["neighbours"]))
 
 
 def plain(label: Any) -> Any:
-    """A label as JSON has it. Values of JSON's own stand for themselves; others are a list of what they are and their text."""
+    """Return the JSON form of a label: JSON's own values as they are, others as a list of their type and text."""
     match label:
         case None | bool() | int() | str():
             return label

@@ -1,4 +1,4 @@
-"""A run over rows at hand: what the pipeline does for a curator, with an array for an engine and no books."""
+"""A run over an array in memory, without an engine and without a ledger."""
 
 from __future__ import annotations
 
@@ -29,16 +29,7 @@ def transcript_of(
     measure: Callable[[SumMeasurer], None],
     bits: RandomBits = SYSTEM_BITS,
 ) -> Transcript:
-    """Everything that `measure` looked at, under a budget that was paid for.
-
-    Args:
-        codes: A row each, a column for each of the domain.
-        domain: What is public about them.
-        budget: What may be spent.
-        purpose: What it is for, as JSON has it.
-        measure: Looks until it has enough.
-        bits: Where randomness comes from.
-    """
+    """Run `measure` and return the transcript. `codes` has one column for each column of the domain."""
     run = Run(Meter(budget, bits), NoJournal())
     tables = CodedArray(codes, domain.shape(domain.names)).tables()
     measure(Summing(domain, tables, run))
@@ -48,13 +39,8 @@ def transcript_of(
     )
 
 
-def of_nobody(domain: Domain, budget: AdaptiveBudget) -> tuple[SumMeasurer, Meter]:
-    """A measurer of no rows, and the meter that it pays from: for noise that is known before anything is drawn.
-
-    Args:
-        domain: What is public about the rows.
-        budget: What may be spent.
-    """
+def empty_measurer(domain: Domain, budget: AdaptiveBudget) -> tuple[SumMeasurer, Meter]:
+    """Return a measurer of an empty table and its budget meter: to know the noise before a run is charged."""
     nothing, meter = np.zeros((0, len(domain.columns)), np.int64), Meter(budget)
     tables = CodedArray(nothing, domain.shape(domain.names)).tables()
     return Summing(domain, tables, Run(meter, NoJournal())), meter

@@ -17,7 +17,7 @@ from discreet.measurement.measurer import GRID, CountQuery, Counts, Groups, Meas
 from discreet.measurement.replay import Run
 from discreet.measurement.run_budget import table_noise, whole_units
 from discreet.measurement.small_databases import cells_at, largest_differences, length_of, sequences
-from discreet.measurement.sparse_vector import Guarding, check_query, count_query_to_json
+from discreet.measurement.sparse_vector import StartedSparseVector, check_query, count_query_to_json
 from discreet.measurement.transcript import about, measurements_in
 from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.additive.combinations import Combination
@@ -72,8 +72,8 @@ class Measuring:
         self._check_noise(columns, mechanism)
         shape = self.domain.shape(columns)
         asked = about("table", paid=mechanism, columns=columns, groups=self._merged_among(columns), shape=shape)
-        step = self._run.look(
-            asked, paid=mechanism, drawn=lambda: self._run.meter.draw(mechanism, self._exact(columns).reshape(-1))
+        step = self._run.take_step(
+            asked, mechanism=mechanism, draw=lambda: self._run.meter.draw(mechanism, self._exact(columns).reshape(-1))
         )
         return step.measured()
 
@@ -85,11 +85,11 @@ class Measuring:
         groups, described = self._merged_among(columns), combination.described
         asked = about("combination", paid=mechanism, columns=columns, groups=groups, combination=described)
 
-        def drawn() -> Counts:
+        def draw() -> Counts:
             whole = combination.combined(self._exact(columns).reshape(-1))
             return combination.after(self._run.meter.draw(mechanism, whole))
 
-        return self._run.look(asked, paid=mechanism, drawn=drawn).outcome
+        return self._run.take_step(asked, mechanism=mechanism, draw=draw).outcome
 
     def invariant(self, columns: Columns, combination: Combination) -> Counts:
         asked = about("invariant", paid=None, columns=columns, combination=combination.described)
@@ -100,8 +100,8 @@ class Measuring:
                 "Only what the owner declares is published as it is.", next_step="Declare it in the catalog."
             )
         # Not of the rows of this run: those are chosen by whoever asks, and would make an exact count of anything.
-        return self._run.look(
-            asked, paid=None, drawn=lambda: combination.combined(declared.counts().reshape(-1))
+        return self._run.take_step(
+            asked, mechanism=None, draw=lambda: combination.combined(declared.counts().reshape(-1))
         ).outcome
 
     def _check_combination(self, columns: Columns, combination: Combination, mechanism: Gaussian | Laplace) -> None:
@@ -133,10 +133,10 @@ class Measuring:
             raise BadInput("This noise is not for a count.", next_step="Make it with `count_noise`.")
         asked = about("count", paid=mechanism, question=count_query_to_json(query))
 
-        def drawn() -> Counts:
+        def draw() -> Counts:
             return np.asarray(self._run.meter.draw(mechanism, np.array([self._exactly(query)], np.int64)))
 
-        return int(self._run.look(asked, paid=mechanism, drawn=drawn).outcome[0])
+        return int(self._run.take_step(asked, mechanism=mechanism, draw=draw).outcome[0])
 
     # Choices
 
@@ -163,14 +163,14 @@ class Measuring:
         self._check_scores(estimates, weights, penalties, mechanism)
         asked = about("choice", paid=mechanism, candidates=candidates)
 
-        def drawn() -> Counts:
+        def draw() -> Counts:
             scores = [
                 self._score(columns, estimates[columns], penalties[columns]) * weights[columns]
                 for columns in candidates
             ]
             return np.array([self._run.meter.draw(mechanism, np.array(scores, np.int64))])
 
-        return candidates[int(self._run.look(asked, paid=mechanism, drawn=drawn).outcome[0])]
+        return candidates[int(self._run.take_step(asked, mechanism=mechanism, draw=draw).outcome[0])]
 
     def _score(self, columns: Columns, estimate: Counts, penalty: int) -> int:
         return int(np.abs(GRID * self._exact(columns) - estimate).sum()) - penalty
@@ -214,16 +214,16 @@ class Measuring:
             "small", paid=mechanism, tables=[self.domain.check(columns) for columns in tables], rows_each=rows_each
         )
 
-        def drawn() -> Counts:
+        def draw() -> Counts:
             exactly = {columns: self._exact(columns) for columns in tables}
             chosen = self._run.meter.draw(mechanism, -largest_differences(self.domain, exactly, rows_each, length))
             return np.array(cells_at(self.domain, int(chosen), length))
 
-        return self._run.look(asked, paid=mechanism, drawn=drawn).small_database()
+        return self._run.take_step(asked, mechanism=mechanism, draw=draw).small_database()
 
     # The sparse vector
 
-    def watch(self, mechanism: AboveThreshold) -> Guarding:
+    def watch(self, mechanism: AboveThreshold) -> StartedSparseVector:
         moves = GRID * self.domain.count
         if mechanism.monotone or mechanism.positives != 1 or exact(mechanism.sensitivity) < moves:
             raise BadInput(
@@ -232,15 +232,17 @@ class Measuring:
             )
         begun: dict[int, Watch] = {}
 
-        def drawn() -> Counts:
+        def draw() -> Counts:
             name = int(SYSTEM_BITS.words(1, 64)[0] >> 1)
             begun[name] = self._run.meter.start(mechanism)
             return np.array([name])
 
         number = len(self._run.steps)
-        step = self._run.look(about("watch", paid=mechanism), paid=mechanism, drawn=drawn)
+        step = self._run.take_step(about("watch", paid=mechanism), mechanism=mechanism, draw=draw)
         # Of two processes that began it, only the one whose step is stored may use its threshold: one was paid for.
-        return Guarding(self._run, self.domain, self._exactly, number=number, watch=begun.get(int(step.outcome[0])))
+        return StartedSparseVector(
+            self._run, self.domain, self._exactly, number=number, watch=begun.get(int(step.outcome[0]))
+        )
 
     # The same rows, with less to spend or with fewer codes
 

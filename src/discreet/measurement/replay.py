@@ -1,4 +1,4 @@
-"""The looks of a run, one after another: each is a step, stored before its outcome is used or shown, and found again by whoever takes the run up."""
+"""The steps of a run. Each measurement is stored before its outcome is used or shown, and is found again when the run is resumed."""
 
 from __future__ import annotations
 
@@ -21,27 +21,25 @@ from discreet.pipeline.journal import Journal
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FreeLook:
-    """The one look that the owner has declared to be published as it is: what it is about, and exact counts of rows that the owner has named."""
+class PublicSums:
+    """The exact sums that the data owner has declared public: what they are about, and the exact counts."""
 
     asked: Mapping[str, object]
     counts: Callable[[], Counts]
 
     def __repr__(self) -> str:
-        return "FreeLook(hidden)"
+        return "PublicSums(hidden)"
 
 
 class Run:
-    """What all measurers of one run share: the meter, the steps of before and of now, the one look that the owner declared to be free, and until
-    when further looks are taken.
-    """
+    """The state that all measurers of one run share: budget meter, stored and new steps, declared public sums, and deadline."""
 
     def __init__(
         self,
         meter: Meter,
         store: Journal,
         *,
-        invariant: FreeLook | None = None,
+        invariant: PublicSums | None = None,
         until: float = math.inf,
     ) -> None:
         self.meter, self._store, self.invariant, self._until = meter, store, invariant, until
@@ -49,36 +47,41 @@ class Run:
         self.steps: list[Step] = []
 
     def begin_with(self, reused: Step) -> None:
-        """Store the tables of earlier releases as the first step, which costs nothing; where one was stored, that is the one, whatever there is by now."""
+        """Store the tables of earlier releases as the first step, which is free. If a first step is stored, it is used instead."""
         if not self._stored:
             self._stored.append(Step.decoded(self._store.store(0, reused.encoded(), mechanism=None)))
         self.steps.append(self._stored[0])
 
-    def look(self, asked: dict[str, object], *, paid: Mechanism | None, drawn: Callable[[], Counts]) -> Step:
-        """The next step: as it was stored, and then only paid for; or drawn (which pays) and stored. What the store returns is the outcome."""
+    def take_step(self, asked: dict[str, object], *, mechanism: Mechanism | None, draw: Callable[[], Counts]) -> Step:
+        """Return the next step. A stored step is only charged to the meter; a new one is drawn (which charges the meter) and stored.
+
+        The step that the journal returns is the outcome: another process may have stored it first.
+        """
         number = len(self.steps)
         if number < len(self._stored):
-            if paid is not None:
-                self.meter.pay(paid)
+            if mechanism is not None:
+                self.meter.pay(mechanism)
         else:
             if time.monotonic() > self._until:
                 raise OutOfTime(
-                    "This run has taken far longer than it was expected to, and has stopped. Its price is paid.",
-                    next_step="Ask again: it goes on from where it has got to, and costs nothing more.",
+                    "This run took far longer than expected and has stopped. It was charged.",
+                    next_step="Send it again: it resumes after its last step and costs nothing more.",
                 )
-            self._stored.append(Step.decoded(self._store.store(number, Step(asked, drawn()).encoded(), mechanism=paid)))
+            self._stored.append(
+                Step.decoded(self._store.store(number, Step(asked, draw()).encoded(), mechanism=mechanism))
+            )
         step = self._stored[number]
         if step.about != asked:
             raise RunChanged(
-                "This run was begun by another release of the program, or with other public facts, and cannot go on.",
-                next_step="Go on with the release that began it; or ask at another price, for other tables or by another method, "
-                "which is another run and paid for anew. Another name makes no other run.",
+                "This run was started by another version of Discreet, or with another catalog, and cannot be resumed.",
+                next_step="Resume it with the version that started it; or change its cost, tables or method, which makes it another run "
+                "with its own charge. Another name does not.",
             )
         self.steps.append(step)
         return step
 
     def is_next(self, asked: dict[str, object]) -> bool:
-        """Whether the next step is this one, which says and costs nothing: as it was stored, or stored now, unless another is there first."""
+        """Return whether the next step is this one, which has no outcome and is free. It is stored now unless another step is."""
         number = len(self.steps)
         if number == len(self._stored):
             body = Step(asked, np.zeros(1, np.int64)).encoded()
@@ -89,13 +92,13 @@ class Run:
         return True
 
     def part(self, share: Fraction) -> Run:
-        """The same steps, of which those that are taken here are paid from a part of the budget."""
+        """Return the same run with a part of the budget, which new steps are charged to."""
         part = copy.copy(self)
         part.meter = self.meter.part(share)
         return part
 
-    def taken_up(self) -> list[Step]:
-        """All further steps that were stored before, paid for as they were then."""
+    def resume_steps(self) -> list[Step]:
+        """Return all further stored steps, and charge them to the meter as they were then."""
         further = self._stored[len(self.steps) :]
         for step in further:
             if step.about["paid"] is not None:

@@ -1,7 +1,7 @@
-"""Tables that were paid for before, and enter a run for free: which of them there are for whoever asks.
+"""Which earlier measurements a run may reuse for free.
 
-An asker's own cap is a promise about everything that reaches them. So a run takes only what its asker has paid for, or what is published; for the owner, what
-anybody has paid for, since the dataset's account paid for all of it.
+An analyst's cap limits everything that the analyst learns. So a run of an analyst reuses only measurements that were charged to this analyst or
+that are published. The data owner may reuse everything, since all of it was charged to the dataset's account.
 """
 
 from __future__ import annotations
@@ -13,19 +13,15 @@ from discreet.ledger import Ledger
 from discreet.measurement.transcript import Earlier, Step, Transcript
 
 MOST_NUMBERS = 2**21
-"""Noisy numbers of earlier releases that one run begins with: they are stored with it."""
+"""The most noisy numbers of earlier releases that one run reuses: they are stored with it."""
 _MEASURED = ("table", "combination")
-"""Kinds of steps that are noisy numbers of known noise, and nothing else: what an owner published as it is, choices and guards are left out."""
+"""Kinds of steps whose outcome is noisy numbers of known noise. Public sums, choices and sparse vectors are not reused."""
 
 
 def earlier_releases(ledger: Ledger, rows: str, *, analyst: str | None) -> tuple[Earlier, ...]:
-    """What releases of the same rows have measured which somebody may reuse, each run once: those that they began with, too, since whoever has a release
-    has these. Nothing is spent.
+    """Return what releases of the same rows have measured and the analyst may reuse, each run once. Nothing is spent.
 
-    Args:
-        ledger: The books.
-        rows: The digest of the rows.
-        analyst: Who asks; nobody is the owner at hand.
+    Releases that these started with are included: who has a release has those, too. `rows` is the digest of the rows.
     """
     found: dict[str, Earlier] = {}
     within: list[Earlier] = []
@@ -40,11 +36,9 @@ def earlier_releases(ledger: Ledger, rows: str, *, analyst: str | None) -> tuple
 
 
 def only(releases: Iterable[Earlier], takes: Callable[[Step], bool]) -> tuple[Earlier, ...]:
-    """Those of their steps that a run can use; releases without any are left out.
+    """Return the releases with only those steps that `takes` accepts, without releases that have none.
 
-    Args:
-        releases: That somebody may reuse.
-        takes: Whether a step can be used; asked of a release's steps with the least noise first.
+    Steps with less noise are offered first.
     """
     left, found = MOST_NUMBERS, []
     for earlier in releases:

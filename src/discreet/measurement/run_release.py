@@ -1,6 +1,6 @@
-"""What comes of a run: what was drawn, as it is stored, and whatever anybody can make of it. Nothing private is in it.
+"""The release of a run: its stored outcomes and what can be computed from them. Nothing private is in it.
 
-Each kind of run has its own class, which is found by what the transcript says that it is for.
+Each kind of run has its own class, which is found by the kind in its transcript.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from typing import Any, ClassVar, Self
 from discreet.errors import BadRelease
 from discreet.ledger.charges.release_json import mechanism_from_json_as
 from discreet.measurement.domain import Domain, domain_from_json, domain_to_json
-from discreet.measurement.release_files import no_release, read_release, release_as_bytes
+from discreet.measurement.release_files import not_a_release, read_release, release_as_bytes
 from discreet.measurement.transcript import Transcript, measurements_in
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 
 
 class RunRelease:
-    """Made from stored bytes.
+    """The release of a run, read from its stored transcript.
 
     Args:
-        stored: The transcript of the run.
-        name: What it is looked up by.
-        receipt: Of its charge.
-        replayed: Whether it was there already, and free.
+        stored: Stored transcript of the run.
+        name: Name by which the release can be loaded.
+        receipt: Receipt of the charge.
+        replayed: Whether the release was stored before this call, and so free.
     """
 
     kind: ClassVar[str]
-    """What the transcript says that the run was for."""
+    """The kind of run, as the transcript names it."""
     _kinds: ClassVar[dict[str, type[RunRelease]]] = {}
 
     def __init_subclass__(cls, *, kind: str) -> None:
@@ -41,33 +41,34 @@ class RunRelease:
         self.name, self.receipt, self.replayed = name, receipt, replayed
         if self.purpose["kind"] != self.kind:
             raise BadRelease(
-                f"This is a release of another kind: {self.purpose['kind']}.", next_step="Load it as what it is."
+                f"This is a release of another kind: {self.purpose['kind']}.",
+                next_step="Load it with the class of that kind.",
             )
 
     @property
     def purpose(self) -> dict[str, Any]:
-        """What the run was for."""
+        """The purpose of the run, in JSON."""
         purpose: dict[str, Any] = self.transcript.facts["purpose"]
         return purpose
 
     @cached_property
     def domain(self) -> Domain:
-        """Columns with their labels, and how many rows of a person count."""
+        """Columns with their labels, and the most rows of one person."""
         return domain_from_json(self.transcript.facts["domain"])
 
     @property
     def budget(self) -> AdaptiveBudget:
-        """What was paid for it."""
+        """The budget that was charged."""
         return mechanism_from_json_as(AdaptiveBudget, self.transcript.facts["budget"])  # type: ignore[type-abstract]
 
     @property
     def reused(self) -> list[str]:
-        """The names of earlier releases whose tables it has, free."""
+        """The names of the earlier releases whose tables it reuses."""
         return [earlier.name for earlier in self.transcript.reused]
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What it was made of, in JSON."""
+        """A short description in JSON."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -82,27 +83,27 @@ class RunRelease:
 
     @property
     def details(self) -> dict[str, Any]:
-        """The same, and what takes a moment to work out: for those who have paid."""
+        """The summary with values that take longer to compute."""
         return self.summary
 
     def as_bytes(self) -> bytes:
-        """What `save` writes."""
+        """Return the content of the file that `save` writes."""
         return release_as_bytes(self.stored, name=self.name, receipt=self.receipt)
 
     def save(self, path: str | Path) -> None:
-        """Write all of it to a file, from which `load` makes it again; nothing in it is private.
+        """Write the release to a file that `load` reads. Nothing in it is private.
 
         Args:
-            path: Of the file.
+            path: File to write; an existing file is replaced.
         """
         Path(path).write_bytes(self.as_bytes())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """A release as it was saved; a file that is damaged, foreign or newer is refused.
+        """Read a saved release. A file that is damaged, of another kind or of another format is refused.
 
         Args:
-            path: Of the file.
+            path: File that `save` wrote.
         """
         stored, name, receipt = read_release(Path(path).read_bytes())
         try:
@@ -111,34 +112,31 @@ class RunRelease:
             release.summary, measurements_in(release.transcript.steps)
         except BadRelease:
             raise
-        except Exception:  # noqa: BLE001  anybody may have written it, and worked out the checksum
-            raise no_release() from None
+        except Exception:  # noqa: BLE001  anyone can write a file with a right checksum
+            raise not_a_release() from None
         if not is_whole:
-            raise no_release()
+            raise not_a_release()
         return release
 
     @staticmethod
     def of_its_kind(stored: bytes, *, name: str | None, receipt: str = "", replayed: bool = True) -> RunRelease:
-        """A stored release as what its transcript says that it is.
+        """Return a stored release as an object of the class of its kind.
 
         Args:
-            stored: The transcript of the run.
-            name: What it was looked up by.
-            receipt: Of its charge.
-            replayed: Whether it was there already, and free.
+            stored: Stored transcript of the run.
+            name: Name by which the release was loaded.
+            receipt: Receipt of the charge.
+            replayed: Whether the release was stored before this call, and so free.
         """
         kind = Transcript.decoded(stored).facts["purpose"]["kind"]
         if kind not in RunRelease._kinds:
             raise BadRelease(
-                "This release is of a kind that is not known here.", next_step="Install a newer version of Discreet."
+                "This version of Discreet does not know this kind of release.",
+                next_step="Install a newer version of Discreet.",
             )
         return RunRelease._kinds[kind](stored, name=name, receipt=receipt, replayed=replayed)
 
 
 def pure_epsilon(budget: AdaptiveBudget) -> float | None:
-    """What is counted of a budget beside rho; None where it has no pure epsilon.
-
-    Args:
-        budget: That was paid.
-    """
+    """Return the pure epsilon of a budget; None if it has none."""
     return None if isinstance(budget, Adaptive) else budget.pure_epsilon

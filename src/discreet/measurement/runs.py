@@ -1,4 +1,4 @@
-"""Runs: releases that look at tables of people's rows along the way, under one charge, and go on from their steps after a crash."""
+"""Runs: jobs that take many measurements of protected rows under one charge, and resume from their stored steps after a crash."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.ledger.charges.release_json import mechanism_to_json
 from discreet.measurement.domain import Bin, Column, Domain, domain_to_json
 from discreet.measurement.feature_vectors import SumMeasurer
 from discreet.measurement.measurer import CountQuery, Counts, Measurer
-from discreet.measurement.replay import FreeLook, Run
+from discreet.measurement.replay import PublicSums, Run
 from discreet.measurement.sparse_vector import count_query_to_json
 from discreet.measurement.summing import Summing
 from discreet.measurement.transcript import Earlier, Step, Transcript, about, reusing
@@ -26,20 +26,20 @@ from discreet.pipeline.pipeline import READ_SLOTS, Resources
 from discreet.planning.effort import USUAL_MEASUREMENTS, seconds_of_tables
 from discreet.sql.coded_rows import CodedColumn, CodedSource
 
-_LEAST_TIME, _TIMES_EXPECTED = 60.0, 4
-"""A run that is not made at one go after so many seconds, or so many times what it is expected to take, stops: others wait for its place."""
+_SHORTEST_LIMIT, _LIMIT_FACTOR = 60.0, 4
+"""A run stops after 60 seconds, or after 4 times its expected duration if that is longer, because others wait for its read slot."""
 
 _OF = " of "
-"""Between what a run makes and its source."""
+"""Separates what a run makes from its source, in its label."""
 
 
 def time_for(seconds: float) -> float:
-    """For how many seconds something is made at one go that is expected to take so many."""
-    return max(_LEAST_TIME, _TIMES_EXPECTED * seconds)
+    """Return the time limit of a job that is expected to take `seconds`."""
+    return max(_SHORTEST_LIMIT, _LIMIT_FACTOR * seconds)
 
 
 def domain_of(rows: CodedSource, neighbours: Neighbours) -> Domain:
-    """What is public about rows that are counted in tables."""
+    """Return what is public about rows that are counted in tables."""
     return Domain(tuple(map(_column, rows.columns)), rows.query.limits.rows, neighbours)
 
 
@@ -51,36 +51,33 @@ def _column(coded: CodedColumn) -> Column:
 
 
 def source_in(label: str) -> str:
-    """The source of a run, in the words of the books.
-
-    Args:
-        label: Of a run.
-    """
+    """Return the source in the label of a run."""
     return label.partition(_OF)[2]
 
 
 def digest_of_rows(rows: CodedSource, domain: Domain, version: int) -> str:
-    """What makes two tables be of the same rows: relation, bounding, codes and data version. A row that has no code in any column counts in none of
-    its tables, so other columns are other rows.
+    """Return a digest of relation, contribution bounds, codes and data version: tables with equal digests are of the same rows.
+
+    A row without a code in some column is in none of the tables, so other columns are other rows.
     """
     return digest({"version": version, "domain": domain_to_json(domain), "tables": query_tree(rows.query)})
 
 
 @dataclass(frozen=True, slots=True)
 class Reuse:
-    """What of earlier releases a run begins with, for whoever asks: others may see other releases, so theirs is another run."""
+    """Earlier measurements that a run starts with. They depend on the analyst, so the analyst is part of the identity of the run."""
 
     analyst: str | None
     releases: tuple[Earlier, ...]
 
 
 _RULES_OF_REUSE = 1
-"""Raised with every change of what a run that reuses asks for after which outcomes."""
+"""Version of the rules by which a run reuses measurements. A change that leads to other steps must raise it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """Exact sums over the one column of rows that the owner has named. Nothing of it is chosen by whoever asks."""
+    """Exact sums over one column of rows, as the data owner has declared them. The caller chooses nothing of it."""
 
     asked: Mapping[str, object]
     rows: CodedSource
@@ -88,9 +85,9 @@ class Invariant:
 
 @dataclass(frozen=True, slots=True)
 class TableRun:
-    """What the pipeline releases: `measure` looks, through a measurer of `rows`, until the budget is spent or it has enough.
+    """A job of the pipeline: `measure` takes measurements of `rows` until the budget is spent or it has enough.
 
-    `purpose` says in JSON what the looks are for: it is part of what makes two runs the same, and is stored with the transcript.
+    `purpose` says in JSON what they are for. It is part of the identity of the run and is stored with the transcript.
     """
 
     rows: CodedSource
@@ -102,13 +99,13 @@ class TableRun:
     label: str
     name: str | None = None
     invariant: Invariant | None = None
-    """What the owner has declared to be published as it is: the one look that nothing is paid for."""
+    """Sums that the data owner has declared public. They are the only exact values of a run, and free."""
     reuse: Reuse | None = None
-    """Tables that were paid for before, which it begins with."""
+    """Earlier measurements that it starts with. They are free."""
     measurements: int = USUAL_MEASUREMENTS
-    """How many tables are counted, about."""
+    """About how many tables are counted."""
     computing: float = 0.0
-    """Seconds that pass between looks, about."""
+    """About how many seconds are computed between measurements."""
 
     @property
     def releases(self) -> tuple[Mechanism, ...]:
@@ -124,8 +121,10 @@ class TableRun:
 
     @property
     def digest(self) -> str:
-        """Without the name: the same run under two names is one, and paid for once. One that reuses has who asks and the name in its purpose, and not
-        the tables: they are the first step, so that whoever asks again goes on with those that it was begun with.
+        """Without the name: the same run under two names is charged once.
+
+        A run that reuses measurements has analyst and name in its purpose, but not the reused tables: these are its first step, so
+        that a repeated call resumes with the tables it started with.
         """
         purpose: Json = dict(self.purpose)
         budget: Json = mechanism_to_json(self.budget)
@@ -146,11 +145,14 @@ class TableRun:
         return seconds_of_tables(self.rows.query, measurements=self.measurements, computing=self.computing)
 
     def compute(self, resources: Resources) -> bytes:
-        """The transcript: steps of before, and those that were still to be drawn."""
+        """Return the transcript: steps stored before a crash, and new ones."""
         until = time.monotonic() + time_for(self.seconds)
-        run = self._begun(
+        run = self._with_reused(
             Run(
-                Meter(self.budget, resources.bits), resources.journal, invariant=self._free_look(resources), until=until
+                Meter(self.budget, resources.bits),
+                resources.journal,
+                invariant=self._public_sums(resources),
+                until=until,
             )
         )
         with resources.engine.tables(self.rows.query, cancelled=resources.stopped, sharing=READ_SLOTS) as tables:
@@ -163,12 +165,12 @@ class TableRun:
         }
         return Transcript(facts, tuple(run.steps)).encoded()
 
-    def _begun(self, run: Run) -> Run:
+    def _with_reused(self, run: Run) -> Run:
         if self.reuse is not None:
             run.begin_with(reusing(self.reuse.releases))
         return run
 
-    def _free_look(self, resources: Resources) -> FreeLook | None:
+    def _public_sums(self, resources: Resources) -> PublicSums | None:
         if (declared := self.invariant) is None:
             return None
 
@@ -178,76 +180,72 @@ class TableRun:
             ) as tables:
                 return tables.table((0,))
 
-        return FreeLook(declared.asked, counts)
+        return PublicSums(declared.asked, counts)
 
-    def begun(self, resources: Resources) -> Underway:
-        """The same rows and steps, for a run that goes on from call to call; its rows are held until it is closed."""
-        run = self._begun(Run(Meter(self.budget, resources.bits), resources.journal))
+    def open(self, resources: Resources) -> OpenRun:
+        """Open the run for several calls. Its tables stay open until it is closed."""
+        run = self._with_reused(Run(Meter(self.budget, resources.bits), resources.journal))
         with ExitStack() as held:
             tables = held.enter_context(
                 resources.engine.tables(self.rows.query, cancelled=threading.Event(), sharing=READ_SLOTS)
             )
-            return Underway(Summing(self.domain, tables, run), run, held.pop_all())
+            return OpenRun(Summing(self.domain, tables, run), run, held.pop_all())
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Underway:
-    """A run that goes on from call to call. What it has drawn is in the books; its rows are held until it is closed."""
+class OpenRun:
+    """An open run, used by several calls. Its steps are in the ledger; its tables stay open until it is closed."""
 
     measurer: Measurer
     _run: Run
     _held: ExitStack
 
     def __repr__(self) -> str:
-        return "Underway(hidden)"
+        return "OpenRun(hidden)"
 
-    def taken_up(self) -> list[Step]:
-        """Further steps, as they were stored before, and paid for."""
-        return self._run.taken_up()
+    def resume_steps(self) -> list[Step]:
+        """Return all further stored steps, and charge them to the budget meter."""
+        return self._run.resume_steps()
 
     @property
     def reused(self) -> tuple[str, ...]:
-        """Names of earlier releases that it began with."""
+        """Names of the earlier releases whose tables it started with."""
         return tuple(earlier.name for step in self._run.steps[:1] for earlier in step.reused())
 
     @property
     def last(self) -> Step:
-        """The step that was stored last."""
+        """The last stored step."""
         return self._run.steps[-1]
 
-    def told(self, queries: Sequence[CountQuery], estimates: Counts) -> None:
-        """Store answers that nothing was looked at for."""
+    def store_answers(self, queries: Sequence[CountQuery], estimates: Counts) -> None:
+        """Store answers that were computed without reading the data."""
         asked = about("told", paid=None, questions=[count_query_to_json(query) for query in queries])
-        self._run.look(asked, paid=None, drawn=lambda: estimates)
+        self._run.take_step(asked, mechanism=None, draw=lambda: estimates)
 
     def close(self) -> None:
-        """Let go of the rows."""
+        """Close the tables."""
         self._held.close()
 
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What every run begins with: whose rows, what is public about them, and what may be spent."""
+    """What every run starts with: protected rows, what is public about them, and the budget."""
 
     rows: CodedSource
     domain: Domain
     budget: AdaptiveBudget
     version: int
     source: str
-    """As it was asked for."""
+    """The source as the caller gave it."""
     name: str | None
 
     @property
     def same_rows(self) -> str:
-        """What its tables have in common with all others of the same rows."""
+        """Digest of the rows; equal for all tables of the same rows."""
         return digest_of_rows(self.rows, self.domain, self.version)
 
     def with_first(self, column: str) -> Basis:
-        """The same with one column before the others.
-
-        Args:
-            column: Its name.
-        """
+        """Return the same basis with one column before the others."""
         rows = self.rows.with_first(column)
         return replace(self, rows=rows, domain=domain_of(rows, self.domain.neighbours))
 
@@ -262,17 +260,7 @@ class Basis:
         measurements: int = USUAL_MEASUREMENTS,
         computing: float = 0.0,
     ) -> TableRun:
-        """The run with a purpose.
-
-        Args:
-            what: It makes of its source, for the books.
-            purpose: What it is for, in JSON.
-            measure: What it looks at.
-            invariant: What the owner has declared to be published as it is.
-            reuse: Tables that were paid for before.
-            measurements: How many tables are counted, about.
-            computing: Seconds that pass between looks, about.
-        """
+        """Return a run of these rows. `what` it makes of its source is its text in the ledger."""
         if reuse is not None:
             whose = {"rules": _RULES_OF_REUSE, "analyst": reuse.analyst, "name": self.name}
             purpose = {**purpose, "reuse": whose}

@@ -1,6 +1,6 @@
-"""Small databases: every sequence of a few cells, and how far each is from the counts of some tables.
+"""SmallDB: every sequence of a few cells, and how far each is from the counts of some tables.
 
-Sequences, not multisets: each has the same weight before the data speak (Blum, Ligett, Roth 2008; Sapienza slides, "SmallDB").
+Sequences, not multisets: each then has the same prior weight (Blum, Ligett, Roth 2008; Sapienza slides, "SmallDB").
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from discreet.noise.exact_selection import MOST_CANDIDATES
 
 
 def sequences(domain: Domain, length: int) -> int:
-    """How many sequences of so many cells there are, or a refusal that names the number."""
+    """Return the number of sequences of `length` cells, or refuse with that number."""
     count = int(domain.cells(domain.names) ** length)
     if count > MOST_CANDIDATES:
         raise TooLarge(
@@ -27,23 +27,25 @@ def sequences(domain: Domain, length: int) -> int:
 
 
 def length_of(domain: Domain, count: int) -> int:
-    """How many cells the sequences have of which there are so many."""
+    """Return the length for which there are `count` sequences."""
     cells, length = domain.cells(domain.names), 1
     while cells > 1 and cells**length < count:
         length += 1
     if cells**length != count:
-        raise BadInput("This choice is not among small databases.", next_step="Make it with `small_choice`.")
+        raise BadInput(
+            "This mechanism does not choose among small databases.", next_step="Create it with `small_choice`."
+        )
     return length
 
 
-def cells_at(domain: Domain, place: int, length: int) -> list[int]:
-    """The sequence at a place among all of them."""
+def cells_at(domain: Domain, position: int, length: int) -> list[int]:
+    """Return the sequence at a position among all of them."""
     cells = domain.cells(domain.names)
-    return [place // cells**power % cells for power in range(length - 1, -1, -1)]
+    return [position // cells**power % cells for power in range(length - 1, -1, -1)]
 
 
 def largest_differences(domain: Domain, exactly: Mapping[Columns, Counts], rows_each: int, length: int) -> Counts:
-    """For every sequence, in order, the largest difference between a count of the tables and its own, each of its cells as so many rows."""
+    """Return, for every sequence in order, the largest difference between a count of the tables and that of the sequence."""
     shape = domain.shape(domain.names)
     codes = np.stack(np.unravel_index(np.arange(domain.cells(domain.names)), shape))
     largest = np.zeros(sequences(domain, length), np.int64)

@@ -1,4 +1,4 @@
-"""The sparse vector over counts of rows: which of many queries a hypothesis answers badly."""
+"""The sparse vector technique over count queries: find which of many queries a model answers badly."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from discreet.measurement.transcript import about
 from discreet.mechanisms.choice.above_threshold import Watch
 
 Exactly: TypeAlias = Callable[[CountQuery], int]
-"""How many rows a query counts."""
+"""Returns the exact answer of a count query."""
 _LARGEST = 2**50
-"""Of an estimate, times GRID."""
+"""The largest estimate, times GRID."""
 
 
-class Guarding:
-    """One run of the sparse vector. Its noisy threshold is in memory only: one that was begun before a restart can only say what it said.
+class StartedSparseVector:
+    """One sparse vector. Its noisy threshold is in memory only: after a restart it can only repeat its stored answers.
 
-    That it has ended by a restart is a step of its own, at the place where that was first asked: so whoever replays the run reads the same there.
+    That a restart ended it is a step of its own, stored when `is_over` is first read. So a replay of the run reads the same there.
     """
 
     __slots__ = ("_domain", "_exactly", "_is_over", "_number", "_run", "_watch")
@@ -35,7 +35,7 @@ class Guarding:
         self._number, self._watch, self._is_over = number, watch, False
 
     def __repr__(self) -> str:
-        return "Guarding(hidden)"
+        return "StartedSparseVector(hidden)"
 
     @property
     def is_over(self) -> bool:
@@ -46,13 +46,15 @@ class Guarding:
     def first_above(self, queries: Sequence[CountQuery], estimates: Counts) -> int | None:
         is_whole = isinstance(estimates, np.ndarray) and estimates.dtype == np.int64
         if not is_whole or estimates.shape != (len(queries),) or (np.abs(estimates) > _LARGEST).any():
-            raise BadData("Estimates are an int64 array, one a question.", next_step="Make them with `on_grid`.")
+            raise BadData(
+                "Estimates are an int64 array with one number for each query.", next_step="Make them with `on_grid`."
+            )
         for query in queries:
             check_query(query, self._domain)
         if self.is_over:
             raise _over()
 
-        def drawn() -> Counts:
+        def draw() -> Counts:
             if (watch := self._watch) is None:
                 raise _over()
             for at, query in enumerate(queries):
@@ -62,17 +64,17 @@ class Guarding:
 
         listed = [count_query_to_json(query) for query in queries]
         asked = about("guard", paid=None, watch=self._number, questions=listed)
-        first = int(self._run.look(asked, paid=None, drawn=drawn).outcome[0])
+        first = int(self._run.take_step(asked, mechanism=None, draw=draw).outcome[0])
         self._is_over = first >= 0
         return first if self._is_over else None
 
 
 def _over() -> BadInput:
-    return BadInput("This guard is over.", next_step="Begin another with `watch`.")
+    return BadInput("This sparse vector is over.", next_step="Start another with `watch`.")
 
 
 def check_query(query: CountQuery, domain: Domain) -> None:
-    """Refuse what is no query over a domain: a row that counted twice would move it by more than 1."""
+    """Refuse an invalid query over a domain. A row that is counted twice would change the count by more than 1."""
     shape = domain.shape(domain.check(query.columns, most=MOST_COUNTED))
     if isinstance(query, Cells):
         fits = _are_runs(query.runs, math.prod(shape))
@@ -80,8 +82,8 @@ def check_query(query: CountQuery, domain: Domain) -> None:
         fits = len(query.codes) == len(shape) and all(map(_are_runs, query.codes, shape))
     if not fits:
         raise BadInput(
-            "A question has cells, or codes of each of its columns, as runs in order that do not meet.",
-            next_step="Make it with `question`.",
+            "A query needs cells, or codes of each of its columns, as ranges in order that do not touch.",
+            next_step="Create it with `question`.",
         )
 
 
@@ -95,14 +97,14 @@ def _are_runs(runs: tuple[tuple[int, int], ...], size: int) -> bool:
 
 
 def count_query_to_json(query: CountQuery) -> list[object]:
-    """A query as JSON has it."""
+    """Return the JSON form of a query."""
     if isinstance(query, Cells):
         return [list(query.columns), {"cells": [list(run) for run in query.runs]}]
     return [list(query.columns), [[list(run) for run in runs] for runs in query.codes]]
 
 
 def count_query_from_json(described: Sequence[Any]) -> CountQuery:
-    """The query that was described."""
+    """Read a query from its JSON form."""
     columns, codes = tuple(map(str, described[0])), described[1]
     if isinstance(codes, Mapping):
         return Cells(columns, _runs(codes["cells"]))

@@ -42,11 +42,11 @@ class Summing(Measuring):
         self._check(mechanism, design.products_reach(self.domain.neighbours), first.size)
         asked = about("products", paid=mechanism, design=design.described)
 
-        def drawn() -> Counts:
+        def draw() -> Counts:
             whole = self._exact_products(design)
             return np.asarray(self._run.meter.draw(mechanism, whole[first, second]), np.int64)
 
-        return self._run.look(asked, paid=mechanism, drawn=drawn).outcome
+        return self._run.take_step(asked, mechanism=mechanism, draw=draw).outcome
 
     def _exact_products(self, design: Design) -> Counts:
         """A matrix of which only the measured places are filled. Cells by cells are tables of counts; numbers are added up by the codes of all others."""
@@ -85,11 +85,11 @@ class Summing(Measuring):
         self._check(mechanism, design.gradient_reach(residuals, self.domain.neighbours), weights.size)
         asked = about("pass", paid=mechanism, design=design.described, label=label, weights=weights.tolist())
 
-        def drawn() -> Counts:
+        def draw() -> Counts:
             exactly = self._exact_gradient(design, residuals)
             return np.asarray(self._run.meter.draw(mechanism, exactly.reshape(-1)), np.int64)
 
-        return self._run.look(asked, paid=mechanism, drawn=drawn).outcome.reshape(weights.shape)
+        return self._run.take_step(asked, mechanism=mechanism, draw=draw).outcome.reshape(weights.shape)
 
     def _exact_gradient(self, design: Design, residuals: Residuals) -> Counts:
         places = tuple(self.domain.names.index(attribute.column) for attribute in design.attributes)
@@ -132,11 +132,11 @@ class Summing(Measuring):
             "splits", paid=mechanism, label=label, candidates=_digest(candidates), partition=_digest(*partition)
         )
 
-        def drawn() -> Counts:
+        def draw() -> Counts:
             scores = self._split_scores(partition, candidates, label)
             return np.array(self._run.meter.draw_each(mechanism, scores), np.int64)
 
-        return [candidates[at] for at in self._run.look(asked, paid=mechanism, drawn=drawn).outcome]
+        return [candidates[at] for at in self._run.take_step(asked, mechanism=mechanism, draw=draw).outcome]
 
     def _split_scores(self, partition: Partition, candidates: Sequence[Split], label: str) -> list[Counts]:
         columns = tuple(dict.fromkeys(split.column for split in candidates))
@@ -161,11 +161,11 @@ class Summing(Measuring):
         check_partition(self.domain, partition)
         asked = about("parts", paid=mechanism, label=label, partition=_digest(*partition))
 
-        def drawn() -> Counts:
+        def draw() -> Counts:
             counts = self._exact_parts(partition, self.domain.names.index(label))
             return np.asarray(self._run.meter.draw(mechanism, counts.reshape(-1)), np.int64)
 
-        return self._run.look(asked, paid=mechanism, drawn=drawn).outcome.reshape(shape)
+        return self._run.take_step(asked, mechanism=mechanism, draw=draw).outcome.reshape(shape)
 
     def _exact_parts(self, partition: Partition, label: int) -> Counts:
         """By part and label: any other column will do."""
@@ -185,11 +185,11 @@ class Summing(Measuring):
         check_scores(self.domain, deciding.scores)
         asked = about("confusion", paid=mechanism, label=label, deciding=deciding.described)
 
-        def drawn() -> Counts:
+        def draw() -> Counts:
             counts = self._exact_confusion(deciding, self.domain.names.index(label))
             return np.asarray(self._run.meter.draw(mechanism, counts.reshape(-1)), np.int64)
 
-        return self._run.look(asked, paid=mechanism, drawn=drawn).outcome.reshape(shape)
+        return self._run.take_step(asked, mechanism=mechanism, draw=draw).outcome.reshape(shape)
 
     def _exact_confusion(self, deciding: Deciding, label: int) -> Counts:
         if deciding.scores:
@@ -214,10 +214,10 @@ class Summing(Measuring):
             raise BadInput("This choice is not among these hypotheses.", next_step="Make it with `error_choice`.")
         asked = about("hypothesis", paid=mechanism, label=label, hypotheses=digest, count=mechanism.size)
 
-        def drawn() -> Counts:
+        def draw() -> Counts:
             return np.array([self._run.meter.draw(mechanism, -self._errors(says, mechanism.size))], np.int64)
 
-        return int(self._run.look(asked, paid=mechanism, drawn=drawn).outcome[0])
+        return int(self._run.take_step(asked, mechanism=mechanism, draw=draw).outcome[0])
 
     def _errors(self, says: Callable[[Counts], NDArray[np.bool_]], hypotheses: int) -> Counts:
         """How often each hypothesis errs: every row counts once or not at all, whatever is said.

@@ -1,9 +1,9 @@
-"""Looks as bytes: what a step stores, and what a finished run stores of all its steps.
+"""The stored form of steps and transcripts.
 
-A step is one line of canonical JSON that says what was asked, then the outcome as 64-bit integers, little-endian. A transcript is one line that
-says what the run was and how long each step is, then the steps. Nothing here is private: it is what was drawn.
+A step is one line of canonical JSON that describes the measurement, then the outcome as little-endian 64-bit integers. A transcript is one line
+that describes the run and the length of each step, then the steps. Nothing in it is private: outcomes are released.
 
-A run that reuses earlier releases has their tables as its first step, whole: so what follows from a transcript follows from it alone.
+A run that reuses earlier releases stores their tables as its first step, so that everything computed from a transcript follows from it alone.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from discreet.mechanisms import Exponential, Gaussian, Laplace, Mechanism
 
 FORMAT = 2
 REUSED = "reused"
-"""The kind of the step that has tables of earlier releases."""
+"""The kind of the step with the tables of earlier releases."""
 _INTEGERS = np.dtype("<i8")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What was asked (`about`, as JSON has it) and what came out."""
+    """A measurement (`about`, in JSON) and its outcome."""
 
     about: Mapping[str, Any]
     outcome: NDArray[np.int64]
@@ -40,18 +40,18 @@ class Step:
         return str(self.about["kind"])
 
     def encoded(self) -> bytes:
-        """One line, then integers."""
+        """Return the stored form: one line, then integers."""
         return canonical(self.about).encode() + b"\n" + self.outcome.astype(_INTEGERS).tobytes()
 
     @classmethod
     def decoded(cls, body: bytes) -> Step:
-        """The same from stored bytes."""
+        """Read it from its stored form."""
         line, _, integers = body.partition(b"\n")
         return cls(json.loads(line), np.frombuffer(integers, _INTEGERS).astype(np.int64))
 
     @property
     def measurements(self) -> tuple[MeasurementResult, ...]:
-        """The table, the choice or the small database that it is, or all tables that are reused; nothing for what guards."""
+        """The table, choice or small database of the step, or all reused tables; empty for steps of a sparse vector."""
         match self.kind:
             case "table":
                 return (self.measured(),)
@@ -64,17 +64,17 @@ class Step:
         return tuple(replace(step.measured(), is_reused=True) for step in steps if step.kind == "table")
 
     def measured(self) -> Measured:
-        """The table that was asked for."""
+        """Return the outcome as a table."""
         values = self.outcome.reshape(self.about["shape"])
         groups = {name: tuple(codes) for name, codes in self.about["groups"].items()}
         return Measured(tuple(self.about["columns"]), values, self.noise, groups)
 
     def small_database(self) -> SmallDatabase:
-        """The small database that was asked for."""
+        """Return the outcome as a small database."""
         return SmallDatabase(tuple(self.outcome.tolist()), self.about["rows_each"], self._choice())
 
     def reused(self) -> tuple[Earlier, ...]:
-        """What of earlier releases a run began with; nothing, where it is another step."""
+        """Return the earlier releases in this step; none if the step is of another kind."""
         outcome, found = self.outcome, []
         for release in self.about["releases"] if self.kind == REUSED else ():
             steps = []
@@ -87,7 +87,7 @@ class Step:
 
     @property
     def noise(self) -> Gaussian | Laplace:
-        """What was added to each number of the outcome."""
+        """The noise that was added to each number of the outcome."""
         if self.about["paid"]["mechanism"] == "Laplace":
             return mechanism_from_json_as(Laplace, self.about["paid"])
         return mechanism_from_json_as(Gaussian, self.about["paid"])
@@ -98,7 +98,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What an earlier release has measured: its name, the key that it was paid under, and those of its steps that are reused."""
+    """Steps of an earlier release that are reused, with its name and the key of its charge."""
 
     name: str
     run: str
@@ -106,7 +106,7 @@ class Earlier:
 
 
 def reusing(releases: Iterable[Earlier]) -> Step:
-    """The step that a run begins with which reuses some of what earlier releases measured."""
+    """Return the first step of a run that reuses measurements of earlier releases."""
     listed = list(releases)
     facts = [
         {
@@ -121,26 +121,26 @@ def reusing(releases: Iterable[Earlier]) -> Step:
 
 
 def about(kind: str, *, paid: Mechanism | None, **details: Any) -> dict[str, Any]:
-    """What a look says of itself, in the form that it has when it is read again."""
+    """Return the description of a measurement, in the form it has when it is read back from JSON."""
     facts = {"kind": kind, "paid": None if paid is None else mechanism_to_json(paid), **details}
     return dict(json.loads(canonical(facts)))
 
 
 def measurements_in(steps: Iterable[Step]) -> tuple[MeasurementResult, ...]:
-    """The tables and choices among steps, in order; those that are reused come first."""
+    """Return the tables and choices among steps, in order; reused ones first."""
     return tuple(look for step in steps for look in step.measurements)
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A finished run: public facts about it, and its steps."""
+    """A finished run: its public description and its steps."""
 
     facts: Mapping[str, Any]
     steps: tuple[Step, ...]
 
     @property
     def reused(self) -> tuple[Earlier, ...]:
-        """What of earlier releases it began with."""
+        """The earlier releases that it started with."""
         return tuple(earlier for step in self.steps[:1] for earlier in step.reused())
 
     @property
@@ -149,14 +149,14 @@ class Transcript:
         return tuple(step for step in self.steps if step.kind != REUSED)
 
     def encoded(self) -> bytes:
-        """What is stored of it."""
+        """Return the stored form."""
         bodies = [step.encoded() for step in self.steps]
         head = {"transcript": FORMAT, "facts": self.facts, "lengths": [len(body) for body in bodies]}
         return b"".join([canonical(head).encode(), b"\n", *bodies])
 
     @classmethod
     def decoded(cls, stored: bytes) -> Transcript:
-        """The same from stored bytes."""
+        """Read it from its stored form."""
         line, _, rest = stored.partition(b"\n")
         head = json.loads(line)
         if head.get("transcript") != FORMAT:
@@ -164,7 +164,7 @@ class Transcript:
                 "A stored transcript was written by another version of Discreet.", next_step="Use that version."
             )
         if sum(head["lengths"]) != len(rest):
-            raise LedgerDamaged("A stored transcript cannot be read.", next_step="Ask the owner to verify the books.")
+            raise LedgerDamaged("A stored transcript cannot be read.", next_step="Ask the owner to verify the ledger.")
         return cls(head["facts"], tuple(Step.decoded(body) for body in _parts(rest, head["lengths"])))
 
 

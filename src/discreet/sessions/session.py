@@ -59,7 +59,7 @@ class Opening:
 
     def start(self, resources: Resources) -> Progress:
         """Start the session, or continue it where its stored steps end."""
-        underway = self.run.begun(resources)
+        underway = self.run.open(resources)
         try:
             return Progress(underway, self.mode, self.run.budget, self.queries)
         except BaseException:

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.measurement.measurer import GRID, CountQuery, Guard, on_grid
-from discreet.measurement.runs import Underway
+from discreet.measurement.measurer import GRID, CountQuery, SparseVector, on_grid
+from discreet.measurement.runs import OpenRun
 from discreet.measurement.sparse_vector import count_query_from_json
 from discreet.measurement.transcript import Step
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
@@ -39,14 +39,14 @@ class Progress:
         queries: Largest number of different queries.
     """
 
-    def __init__(self, underway: Underway, mode: Mode, budget: AdaptiveBudget, queries: int) -> None:
+    def __init__(self, underway: OpenRun, mode: Mode, budget: AdaptiveBudget, queries: int) -> None:
         self._underway, self._measurer = underway, underway.measurer
         self.hypothesis, self.terms = mode.begin(underway.measurer, budget, queries)
         self.answers: dict[CountQuery, SessionAnswer] = {}
         self._queries, self._watches = queries, 0
-        self._guard: Guard | None = None
+        self._guard: SparseVector | None = None
         self._to_measure: CountQuery | None = None
-        for step in underway.taken_up():
+        for step in underway.resume_steps():
             self._apply(step)
         self._measure()
 
@@ -81,7 +81,7 @@ class Progress:
         estimates = on_grid(np.array([self.hypothesis.expected(query) for query in queries]))
         guard = self._current_guard()
         if guard is None:
-            self._underway.told(queries, estimates)
+            self._underway.store_answers(queries, estimates)
             first = None
         else:
             first = guard.first_above(queries, estimates)
@@ -89,7 +89,7 @@ class Progress:
         self._measure()
         return () if first is None else queries[first + 1 :]
 
-    def _current_guard(self) -> Guard | None:
+    def _current_guard(self) -> SparseVector | None:
         """The current run of the sparse vector, started if there is none; None after the last alarm."""
         while self._guard is None or self._guard.is_over:
             if self._watches == self.terms.alarms:

@@ -16,7 +16,7 @@ from discreet.learning.runs.deciders import Decider
 from discreet.learning.runs.evaluation import PURPOSE, Evaluation, measure
 from discreet.learning.runs.measurement_plan import NoisyMeasurement
 from discreet.learning.runs.model_affordability import MOST_COLUMNS, drawing_work
-from discreet.measurement.in_memory_run import of_nobody
+from discreet.measurement.in_memory_run import empty_measurer
 from discreet.measurement.runs import TableRun
 
 
@@ -43,7 +43,7 @@ def _evaluation_run(request: EvaluateRequest, context: Context) -> tuple[TableRu
     columns_read = deciding.classes * len(columns)
     if columns_read > MOST_COLUMNS:
         raise TooLarge("This evaluation would take too long.", next_step="Evaluate a model of fewer columns.")
-    measurer, meter = of_nobody(basis.domain, basis.budget)
+    measurer, meter = empty_measurer(basis.domain, basis.budget)
     noise = measurer.confusion_noise(deciding, label, measurer.left)
     measurement = NoisyMeasurement("confusion", noise.size, noise)
     evaluation = basis.run(

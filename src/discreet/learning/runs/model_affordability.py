@@ -9,7 +9,7 @@ from discreet.errors import TooLarge
 from discreet.learning.models.learned_model import Model
 from discreet.learning.runs.measurement_plan import NoisyMeasurement, Work
 from discreet.measurement.domain import Domain
-from discreet.measurement.in_memory_run import of_nobody
+from discreet.measurement.in_memory_run import empty_measurer
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
 
 MOST_COLUMNS = 5_000
@@ -34,7 +34,7 @@ def plan_measurements(model: Model, domain: Domain, budget: AdaptiveBudget) -> t
     work = model.work(domain)
     if work.columns > MOST_COLUMNS:
         raise TooLarge("Measuring this model would take too long.", next_step="Use fewer passes, classes or columns.")
-    measurer, meter = of_nobody(domain, budget)
+    measurer, meter = empty_measurer(domain, budget)
     measurements = model.measurements(measurer)
     return measurements, work + drawing_work(measurements, meter)
 
