@@ -21,7 +21,7 @@ MORE = (
     Table,
     statistic.Statistic,
     statistic.Histogram,
-    answer_base.Shown,
+    answer_base.AnswerBase,
     base.Api,
     accounting.loss_plots.Picture,
     dbapi.connect,

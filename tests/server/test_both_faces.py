@@ -7,7 +7,7 @@ import pytest
 
 import discreet
 from discreet.errors import DiscreetError
-from discreet.results.answer_base import Shown
+from discreet.results.answer_base import AnswerBase
 from tests.opening import open_curator
 from tests.server.conftest import Server
 
@@ -44,7 +44,7 @@ def spent(face):
 
 def test_an_answer_has_values_intervals_and_a_price(face, query):
     answer = face.ask(query, epsilon=0.5)
-    assert isinstance(answer, Shown)
+    assert isinstance(answer, AnswerBase)
     assert answer.columns == ["ward", "n", "m"]
     assert [row["ward"] for row in answer.rows] == ["ER", "ICU", "Surgery"]
     assert answer.loss.epsilon == 0.5

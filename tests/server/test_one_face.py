@@ -20,14 +20,14 @@ from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeop
 from discreet.ledger.accounts.account_rows import new_account
 from discreet.results import models
 from discreet.results.answer import Answer
-from discreet.results.answer_base import Shown
+from discreet.results.answer_base import AnswerBase
 from discreet.results.ledger_views import renewal_of
 from tests.opening import open_curator
 from tests.server.conftest import free_port
 
 FACES = {name: kind for kind in (base.Api,) for name in vars(kind) if not name.startswith("_")}
 METHODS = list(FACES)
-SURFACE = [name for name in vars(Shown) if not name.startswith("_") or name == "_repr_html_"]
+SURFACE = [name for name in vars(AnswerBase) if not name.startswith("_") or name == "_repr_html_"]
 NEAR_ONLY = {"analyst", "asking", "label"}
 """Whom a question is for is in the key of a client; how it is taken back is in the connection; the books call it by its text."""
 WARDS = "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward"
@@ -76,10 +76,10 @@ def test_what_only_a_curator_at_hand_takes_can_be_left_out(method):
 
 @pytest.mark.parametrize("kind", [Answer, RemoteAnswer])
 def test_both_answers_are_the_one_class_with_nothing_left_abstract(kind):
-    assert issubclass(kind, Shown)
+    assert issubclass(kind, AnswerBase)
     assert not inspect.isabstract(kind)
     for name in ("to_arrow", "to_pandas", "to_polars", "plot", "__repr__", "_repr_html_"):
-        assert getattr(kind, name) is getattr(Shown, name)
+        assert getattr(kind, name) is getattr(AnswerBase, name)
 
 
 @pytest.fixture(scope="module")

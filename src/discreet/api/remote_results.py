@@ -17,7 +17,7 @@ from discreet.core.exact import Number, read_level
 from discreet.core.json_codec import from_json
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import UnknownSession
-from discreet.results.answer_base import Ends, Interval, Shown
+from discreet.results.answer_base import AnswerBase, Ends, Interval
 from discreet.results.answer_json import read_array, read_ends, read_half_widths, read_intervals, read_type
 from discreet.results.models import WatchStatus
 from discreet.results.watch_base import WatchBase
@@ -30,7 +30,7 @@ _AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RemoteAnswer(Shown):
+class RemoteAnswer(AnswerBase):
     """An answer that came over the wire. Intervals at another level are asked for again, which is free."""
 
     _at: Callable[[float], Mapping[str, Any]] = field(repr=False, compare=False)

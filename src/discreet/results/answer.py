@@ -30,7 +30,7 @@ from discreet.postprocessing.plan import Plan
 from discreet.postprocessing.population import population_sides
 from discreet.postprocessing.view import Table, table_of
 from discreet.results import answer_notes
-from discreet.results.answer_base import Ends, Interval, Shown
+from discreet.results.answer_base import AnswerBase, Ends, Interval
 from discreet.results.stored_answer import read_stored, stored_form
 
 __all__ = ["Answer", "Interval", "read_stored", "stored_form"]
@@ -40,7 +40,7 @@ _PART = 2**22
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Answer(Shown):
+class Answer(AnswerBase):
     """An answer at hand: what was stored, read by its plan."""
 
     plan: Plan

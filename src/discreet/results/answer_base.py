@@ -1,4 +1,4 @@
-"""An answer as people meet it, near or far: the same columns, intervals, tables, pictures and words."""
+"""The interface of an answer, local or remote: columns, intervals, tables, pictures and text."""
 
 from __future__ import annotations
 
@@ -18,106 +18,106 @@ from discreet.core.optional_imports import optional
 from discreet.results import display, interval_bars, tabular
 
 Interval: TypeAlias = tuple[float, float] | tuple[str, str]
-"""Where the bounded truth lies; dates as text."""
+"""An interval for the bounded value; ends of dates are text."""
 Ends: TypeAlias = tuple[pa.Array, pa.Array]
 """The lower and the upper ends of a column's intervals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Shown(ABC):
-    """A private answer. ± covers the noise around the bounded, clamped value, not rows that limits cut off."""
+class AnswerBase(ABC):
+    """A private answer. ± covers the noise around the bounded, clamped value. It does not cover rows beyond the contribution bounds."""
 
     def __init_subclass__(cls) -> None:
         inherit_parameter_docs(cls)
 
     loss: Loss
     replayed: bool
-    """Whether it was asked before, and nobody paid for it now."""
+    """Whether it is a repeated answer, which was not charged again."""
     receipt: str
-    """The canonical query's hash, under which the ledger has every charge for it; empty for what is public and free."""
+    """The key of its charges in the ledger; empty for a public answer, which is free."""
 
     @property
     @abstractmethod
     def columns(self) -> list[str]:
-        """Their names, in order."""
+        """The names of the columns, in order."""
 
     @property
     @abstractmethod
     def types(self) -> list[pa.DataType]:
-        """Their types, in order."""
+        """The Arrow types of the columns, in order."""
 
     @property
     @abstractmethod
     def rows(self) -> list[dict[str, Any]]:
-        """In order, one dict a row; dates as text."""
+        """The rows in order, as dictionaries; dates are text."""
 
     @property
     @abstractmethod
     def notes(self) -> tuple[str, ...]:
-        """What should be known beside the numbers."""
+        """Notes on the answer, for people."""
 
     @abstractmethod
     def intervals(self, level: Number) -> list[dict[str, Interval | None]]:
-        """(low, high) for every noisy cell, None for keys; an end that nothing bounds is infinite.
+        """Return (low, high) for every noisy cell, None for keys. An end without a bound is infinite.
 
         Args:
-            level: In which share of all answers the bounded value lies inside, such as 0.95.
+            level: Confidence level, such as 0.95.
         """
 
     @abstractmethod
     def half_widths(self, level: Number) -> list[dict[str, float | None]]:
-        """The larger side of every interval; of dates in days.
+        """Return the larger side of every interval; for dates in days.
 
         Args:
-            level: In which share of all answers the bounded value lies inside, such as 0.95.
+            level: Confidence level, such as 0.95.
         """
 
     @abstractmethod
     def arrays(self, level: Number) -> Iterator[tuple[str, pa.Array, Ends | None]]:
-        """Each column with its values and, where it is noisy, the ends of its intervals.
+        """Return each column with its values and, if it is noisy, the ends of its intervals.
 
         Args:
-            level: In which share of all answers the bounded value lies inside, such as 0.95.
+            level: Confidence level, such as 0.95.
         """
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __bool__(self) -> bool:
-        return True  # an answer without rows is one
+        return True  # also without rows
 
     def to_arrow(self, *, level: Number = CONFIDENCE) -> Any:
-        """An Arrow table; a noisy column `visits` is followed by its interval, `visits_low` and `visits_high`.
+        """Return an Arrow table. A noisy column `visits` is followed by its interval, `visits_low` and `visits_high`.
 
         Args:
-            level: In which share of all answers the bounded value lies inside; 0.95 unless another is given.
+            level: Confidence level of the intervals.
         """
         return tabular.table_of(self.arrays(level))
 
     def to_polars(self, *, level: Number = CONFIDENCE) -> Any:
-        """The same as a polars frame.
+        """Return the same as a polars frame.
 
         Args:
-            level: In which share of all answers the bounded value lies inside; 0.95 unless another is given.
+            level: Confidence level of the intervals.
         """
         return optional("polars").from_arrow(self.to_arrow(level=level))
 
     def to_pandas(self, *, level: Number = CONFIDENCE) -> Any:
-        """The same as a pandas frame.
+        """Return the same as a pandas frame.
 
         Args:
-            level: In which share of all answers the bounded value lies inside; 0.95 unless another is given.
+            level: Confidence level of the intervals.
         """
         optional("pandas")
         return self.to_arrow(level=level).to_pandas()
 
     def plot(self) -> Picture:
-        """A picture of all measures, each value with its interval: notebooks show it, `.save("answer.svg")` keeps it."""
+        """Draw all measures with their intervals. Notebooks show the picture; `.save("answer.svg")` writes it."""
         return interval_bars.picture_of(self, self.half_widths(CONFIDENCE), self.intervals(CONFIDENCE))
 
     def __repr__(self) -> str:
         return display.text_of(self, self.half_widths(CONFIDENCE), level=CONFIDENCE)
 
     def _repr_html_(self) -> str:
-        """A table with its ± and bars, for notebooks."""
+        """Return a table with ± and bars, for notebooks."""
         return display.html_of(self, self.half_widths(CONFIDENCE), self.intervals(CONFIDENCE), level=CONFIDENCE)

@@ -1,4 +1,4 @@
-"""Queries and answers as JSON, and back: what the server and the command line print is what a client reads."""
+"""The JSON form of query parameters and answers, for the server, the command line and the remote client."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.core.json_codec import to_json
 from discreet.errors import BadInput
 from discreet.postprocessing.noisy_columns import text_of
 from discreet.results.answer import Answer
-from discreet.results.answer_base import Ends, Interval, Shown
+from discreet.results.answer_base import AnswerBase, Ends, Interval
 from discreet.sql.reader.query_text import Parameters
 
 _DECIMAL = pa.decimal256(60, 0)
@@ -36,7 +36,7 @@ _NAMES = {kind: name for name, kind in _TYPES.items()}
 
 
 def parameters_to_json(parameters: Parameters) -> Any:
-    """Parameters as JSON; a date or a timestamp, which JSON has not, under its name."""
+    """Return the JSON form of parameters. Dates and timestamps, which JSON lacks, become {"date": …} and {"timestamp": …}."""
     if isinstance(parameters, Mapping):
         return {name: _plain(value) for name, value in parameters.items()}
     return [_plain(value) for value in parameters]
@@ -48,11 +48,11 @@ def _plain(value: Any) -> Any:
     return {"date": value.isoformat()} if isinstance(value, date) else value
 
 
-def parameters_from_json(facts: Any) -> Parameters:
-    """The parameters again; what is none is refused where texts are read."""
-    if isinstance(facts, Mapping):
-        return {name: _parameter(value) for name, value in facts.items()}
-    return tuple(_parameter(value) for value in facts)
+def parameters_from_json(stored: Any) -> Parameters:
+    """Read parameters from their JSON form. Invalid values are refused when the query is read."""
+    if isinstance(stored, Mapping):
+        return {name: _parameter(value) for name, value in stored.items()}
+    return tuple(_parameter(value) for value in stored)
 
 
 def _parameter(value: Any) -> Any:
@@ -63,7 +63,7 @@ def _parameter(value: Any) -> Any:
         return (date if name == "date" else datetime).fromisoformat(written)
     except (TypeError, ValueError):
         raise BadInput(
-            f"A parameter is no {name}.",
+            f"A parameter is not a {name}.",
             next_step='Write {"date": "2024-12-31"} or {"timestamp": "2024-12-31T18:30:00"}.',
         ) from None
 
@@ -71,14 +71,14 @@ def _parameter(value: Any) -> Any:
 # Answers
 
 
-def answer_to_json(answer: Shown, level: Number) -> dict[str, Any]:
-    """An answer with its intervals at one level. An end that nothing bounds is null, and so is a ± without one."""
+def answer_to_json(answer: AnswerBase, level: Number) -> dict[str, Any]:
+    """Return an answer with its intervals at one level. An end without a bound is null, and so is its ±."""
     rows = {name: to_json(read(answer, level)) for name, read in _BY_ROW.items()}
     return {**_before_rows(answer), **rows, **_after_rows(answer, level)}
 
 
 def answer_text(answer: Answer, level: Number) -> Iterator[str]:
-    """The same as JSON, in pieces of some rows each: nothing is held of a large answer but its columns."""
+    """Return the same as text, in pieces of some rows each, so that only the columns of a large answer are in memory."""
     yield _json(_before_rows(answer))[:-1]
     for name, read in _BY_ROW.items():
         yield f',"{name}":['
@@ -90,7 +90,7 @@ def answer_text(answer: Answer, level: Number) -> Iterator[str]:
 
 _ROWS = 1000
 _json = partial(json.dumps, separators=(",", ":"), ensure_ascii=False)
-_BY_ROW: dict[str, Callable[[Shown, Number], Any]] = {
+_BY_ROW: dict[str, Callable[[AnswerBase, Number], Any]] = {
     "rows": lambda answer, _: answer.rows,
     "half_widths": lambda answer, level: answer.half_widths(level),
     "intervals": lambda answer, level: answer.intervals(level),
@@ -98,18 +98,18 @@ _BY_ROW: dict[str, Callable[[Shown, Number], Any]] = {
 
 
 def _finite(rows: Any) -> str:
-    """Rows as JSON. Those with a number that is not finite are few, and looked through only then."""
+    """Return rows as JSON. Only rows with a number that is not finite, which are rare, are converted one by one."""
     try:
         return _json(rows, allow_nan=False)
     except ValueError:
         return _json(to_json(rows))
 
 
-def _before_rows(answer: Shown) -> dict[str, Any]:
+def _before_rows(answer: AnswerBase) -> dict[str, Any]:
     return {"columns": answer.columns, "types": [_NAMES[kind] for kind in answer.types]}
 
 
-def _after_rows(answer: Shown, level: Number) -> dict[str, Any]:
+def _after_rows(answer: AnswerBase, level: Number) -> dict[str, Any]:
     return {
         "confidence": float(level),
         "loss": to_json(answer.loss),
@@ -118,9 +118,9 @@ def _after_rows(answer: Shown, level: Number) -> dict[str, Any]:
     }
 
 
-def read_intervals(facts: Mapping[str, Any]) -> list[dict[str, Interval | None]]:
-    """The intervals again, infinite where they have no end."""
-    return [{name: _interval(ends) for name, ends in row.items()} for row in facts["intervals"]]
+def read_intervals(answer: Mapping[str, Any]) -> list[dict[str, Interval | None]]:
+    """Read the intervals of an answer. A null end is infinite."""
+    return [{name: _interval(ends) for name, ends in row.items()} for row in answer["intervals"]]
 
 
 def _interval(ends: Sequence[Any] | None) -> Interval | None:
@@ -130,9 +130,9 @@ def _interval(ends: Sequence[Any] | None) -> Interval | None:
     return (-math.inf if low is None else low, math.inf if high is None else high)
 
 
-def read_half_widths(facts: Mapping[str, Any]) -> list[dict[str, float | None]]:
-    """The ± again, infinite where a number has an interval without an end."""
-    rows = zip(facts["rows"], facts["half_widths"], facts["intervals"], strict=True)
+def read_half_widths(answer: Mapping[str, Any]) -> list[dict[str, float | None]]:
+    """Read the half-widths of an answer. They are infinite if the interval has an infinite end."""
+    rows = zip(answer["rows"], answer["half_widths"], answer["intervals"], strict=True)
     return [{name: _half_width(row[name], widths[name], ends[name]) for name in row} for row, widths, ends in rows]
 
 
@@ -142,12 +142,12 @@ def _half_width(value: Any, width: float | None, ends: Sequence[Any] | None) -> 
 
 
 def read_type(kind: str) -> pa.DataType:
-    """The Arrow type of a column that was named."""
+    """Return the Arrow type of a column, by its name in JSON."""
     return _TYPES[kind]
 
 
 def read_array(values: Sequence[Any], kind: str) -> pa.Array:
-    """A column of an answer as the Arrow array it was."""
+    """Return a column of an answer as an Arrow array."""
     if kind in ("text", "decimal", "date", "timestamp"):
         texts = pa.array([value if value is None else text_of(value) for value in values], pa.string())
         return texts if kind == "text" else texts.cast(_TYPES[kind])
@@ -155,7 +155,7 @@ def read_array(values: Sequence[Any], kind: str) -> pa.Array:
 
 
 def read_ends(intervals: Sequence[Interval | None]) -> Ends | None:
-    """The intervals of a column as two Arrow arrays; None where no cell has one."""
+    """Return the intervals of a column as two Arrow arrays; None if no cell has one."""
     if all(interval is None for interval in intervals):
         return None
     low, high = ([None if interval is None else interval[side] for interval in intervals] for side in (0, 1))

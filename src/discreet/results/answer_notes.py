@@ -1,4 +1,4 @@
-"""Words of warning beside a price and beside an answer. They look at public facts and noisy values only, never at data."""
+"""Warnings about costs and answers. They depend on public and released values only."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from discreet.core.loss import Loss
 from discreet.postprocessing.noisy_columns import Column, numbers
 
 HIGH_EPSILON = 20
-"""Above it the odds about one person may change by a factor of e**20, half a billion: that protects hardly anybody."""
+"""Above this, the odds about one person may change by a factor of e**20, half a billion: that is almost no protection."""
 
 
 def of_price(loss: Loss) -> Iterator[str]:
-    """Where a price is so high that the answer may as well be exact."""
+    """Warn if epsilon is so high that the answer is almost exact."""
     if loss.epsilon > HIGH_EPSILON:
         yield (
-            f"ε {loss.epsilon:g} is above {HIGH_EPSILON}: an answer at this price hardly hides anybody; "
-            "ask for a smaller epsilon"
+            f"ε {loss.epsilon:g} is above {HIGH_EPSILON}: an answer at this price protects people very little; "
+            "use a smaller epsilon"
         )
 
 
 def of_widths(names: Sequence[str], columns: Sequence[Column], widths: Sequence[np.ndarray | None]) -> Iterator[str]:
-    """Where ± is wider than the noisy number itself."""
+    """Warn if ± is larger than the noisy number."""
     for name, column, width in zip(names, columns, widths, strict=True):
         if width is None:
             continue
@@ -35,5 +35,5 @@ def of_widths(names: Sequence[str], columns: Sequence[Column], widths: Sequence[
             where = "" if rows == 1 else f" in {lost:,} of {rows:,} rows"
             yield (
                 f"{name}: ± is wider than the number itself{where}, which is then mostly noise; "
-                "ask for a larger epsilon, or about more people"
+                "use a larger epsilon, or include more people"
             )

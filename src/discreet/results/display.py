@@ -1,4 +1,4 @@
-"""An answer in a terminal and in a notebook: rows with their ±, bars with their intervals, and what it cost."""
+"""An answer in a terminal and in a notebook: rows with ±, bars with intervals, and the cost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.core.number_format import figure, plus_minus
 from discreet.results.interval_bars import Scale, is_number
 
 if TYPE_CHECKING:
-    from discreet.results.answer_base import Shown
+    from discreet.results.answer_base import AnswerBase
 
 Widths = Sequence[Mapping[str, float | None]]
 _MOST_ROWS = 40
@@ -20,8 +20,8 @@ _MOST_HTML_ROWS = 500
 _NUMBER = "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
 
 
-def text_of(answer: Shown, widths: Widths, *, level: float) -> str:
-    """A table with aligned columns, and below it what ± means, what it cost and what should be known."""
+def text_of(answer: AnswerBase, widths: Widths, *, level: float) -> str:
+    """Return a table with aligned columns; below it the meaning of ±, the cost, and notes."""
     noisy = noisy_columns(answer.columns, widths)
     shown = list(zip(answer.rows, widths, strict=True))[:_MOST_ROWS]
     columns = []
@@ -33,8 +33,8 @@ def text_of(answer: Shown, widths: Widths, *, level: float) -> str:
     return "\n".join([*lines, "", *(f"  {line}" for line in _words(answer, _MOST_ROWS, level=level))])
 
 
-def html_of(answer: Shown, widths: Widths, intervals: Sequence[Mapping[str, Any]], *, level: float) -> str:
-    """The same for a notebook, with a bar and its interval beside every number; nothing is loaded from anywhere."""
+def html_of(answer: AnswerBase, widths: Widths, intervals: Sequence[Mapping[str, Any]], *, level: float) -> str:
+    """Return the same for a notebook, with a bar and an interval for every number. The HTML loads nothing."""
     noisy = noisy_columns(answer.columns, widths)
     scales = {name: Scale.of([row[name] for row in answer.rows], [row[name] for row in intervals]) for name in noisy}
     head = "".join(f'<th colspan="{3 if name in noisy else 1}">{escape(name)}</th>' for name in answer.columns)
@@ -55,11 +55,11 @@ def html_of(answer: Shown, widths: Widths, intervals: Sequence[Mapping[str, Any]
 
 
 def noisy_columns(columns: Sequence[str], widths: Widths) -> list[str]:
-    """The columns that have a ± in some row."""
+    """Return the columns with a ± in some row."""
     return [name for name in columns if any(row[name] is not None for row in widths)]
 
 
-def _words(answer: Shown, most: int, *, level: float) -> list[str]:
+def _words(answer: AnswerBase, most: int, *, level: float) -> list[str]:
     more = [f"… {len(answer) - most:,} more rows"] if len(answer) > most else []
     price = "free: asked before" if answer.replayed else f"paid ε {answer.loss.epsilon:.4g}"
     delta = f", δ {answer.loss.delta:g}" if answer.loss.delta and not answer.replayed else ""
@@ -74,7 +74,7 @@ def _aligned(cells: Sequence[str], *, right: bool) -> list[str]:
 
 
 def _bar(scale: Scale, value: Any, ends: Any) -> str:
-    """120 by 14 points: from nothing to the value, and a line for the interval."""
+    """Return a bar of 120 by 14 points from 0 to the value, with a line for the interval."""
     if not is_number(value):
         return ""
     zero, end = 120 * scale.at(0), 120 * scale.at(value)

@@ -1,4 +1,4 @@
-"""What a plan would read, measure and cost, told without a look at a protected row."""
+"""Explain what a plan would read, measure and cost, without reading protected rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from discreet.results import answer_notes
 from discreet.results.models import Balance, Explanation, GroupFacts, MeasureFacts
 
 
-def explained(
+def explain_plan(
     plan: Plan,
     catalog: Catalog,
     *,
@@ -29,7 +29,7 @@ def explained(
     charged: Mapping[str, bool],
     analyst: str | None = None,
 ) -> Explanation:
-    """A plan in the words of the face. `charged` says which accounts would pay and whether their caps allow it."""
+    """Return the explanation of a plan. `charged` has the accounts that would be charged, and whether their caps allow it."""
     frozen = [account.account for account in accounts if account.frozen and account.account == analyst]
     person = _person_of(plan, catalog)
     return Explanation(
@@ -55,7 +55,7 @@ def explained(
 
 
 def _tables_of(plan: Plan) -> tuple[str, ...]:
-    """The tables that are read, protected ones first."""
+    """Return the tables that are read, protected ones first."""
     scans = [scan for query in plan.queries for scan in _scans(query.rows)]
     ordered = sorted(scans, key=lambda scan: scan.table.is_public)
     return tuple(dict.fromkeys(scan.table.name for scan in ordered))
@@ -79,14 +79,14 @@ def _scans(relation: Relation) -> Iterator[Scan]:
 
 
 def _person_of(plan: Plan, catalog: Catalog) -> str:
-    """The column that names the person."""
+    """Return the column that identifies the person."""
     units = [catalog.tables[name].unit for name in _tables_of(plan)]
     return next(unit.column for unit in units if unit is not None)
 
 
 def _bounding_of(plan: Plan, person: str) -> str:
-    """How a person's rows are bounded."""
-    said = []
+    """Describe the contribution bounds."""
+    bounds = []
     for query in plan.queries:
         limits = query.limits
         rows = f"at most {limits.rows:,} row{'' if limits.rows == 1 else 's'} of a {person}"
@@ -95,16 +95,16 @@ def _bounding_of(plan: Plan, person: str) -> str:
         if limits.groups is not None:
             rows += f", in {limits.groups} groups of {limits.rows_per_group}"
         how = (
-            "cut by this question, after its WHERE"
+            "bounded by this query, after its WHERE"
             if query.needs_bounding
             else "bounded in the snapshot, before its WHERE"
         )
-        said.append(f"{rows}: {how}")
-    return "; ".join(dict.fromkeys(said))
+        bounds.append(f"{rows}: {how}")
+    return "; ".join(dict.fromkeys(bounds))
 
 
 def _keys_of(plan: Plan) -> tuple[GroupFacts, ...]:
-    """Every key with the number of its public values."""
+    """Return every key with the number of its public values."""
     return tuple(
         GroupFacts(name, None if values is None else len(values))
         for (number, at), name in key_names(plan).items()
@@ -113,13 +113,13 @@ def _keys_of(plan: Plan) -> tuple[GroupFacts, ...]:
 
 
 def _groups_of(plan: Plan) -> int | None:
-    """How many groups appear in all, where that is public."""
+    """Return the number of groups in all, if it is public."""
     counts = [query.groups_in(keys) for query in plan.queries for keys in query.sets]
     return None if None in counts else sum(count or 0 for count in counts)
 
 
 def _measures_of(plan: Plan) -> Iterator[MeasureFacts]:
-    """Every measure of every grouping, with its sensitivity and its noise; what is public and free has none."""
+    """Return every measure of every grouping set with its sensitivity and noise. Public measures are left out."""
     names = key_names(plan)
     for number, (query, parts) in enumerate(zip(plan.queries, plan.grouping_sets, strict=True)):
         for part in parts:
@@ -131,7 +131,7 @@ def _measures_of(plan: Plan) -> Iterator[MeasureFacts]:
 
 
 def _winner(query: Query, by: tuple[str, ...], place: int, choice: PermuteAndFlip) -> MeasureFacts:
-    """A place that groups compete for; its half width is how far below the best the winner's score may lie."""
+    """Describe one winner. Its half-width is how far its score may be below the best score."""
     assert query.choose is not None  # noqa: S101  only these have choices
     measure = query.measures[query.choose.measure]
     unit = _unit_of(measure)
@@ -166,7 +166,7 @@ def _scale(mechanism: Mechanism) -> float:
 
 
 def _unit_of(measure: Measure) -> float:
-    """What one step of a measure is worth: of a sum its grid, of squares and products that of both values."""
+    """Return the value of one grid step of a measure; for squares and products, that of both values."""
     unit = 1.0
     if measure.kind in (MeasureKind.TOTAL, MeasureKind.SQUARES, MeasureKind.PRODUCTS):
         for steps in measure.steps:

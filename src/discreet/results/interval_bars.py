@@ -1,4 +1,4 @@
-"""Values and their intervals as bars, in SVG: nothing is drawn without its interval."""
+"""Draw values and their intervals as bars, in SVG. No value is drawn without its interval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.accounting.loss_plots import Picture
 from discreet.core.number_format import figure, plus_minus
 
 if TYPE_CHECKING:
-    from discreet.results.answer_base import Shown
+    from discreet.results.answer_base import AnswerBase
 
 _MOST_ROWS = 60
 _LEFT, _WIDTH, _TOP, _ROW, _BAR = 170, 360, 30, 24, 14
@@ -24,41 +24,43 @@ _STYLE = (
 
 
 def is_number(value: Any) -> bool:
-    """Whether a cell can be drawn."""
+    """Return whether a cell can be drawn."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From the lowest to the highest of a column's ends, with 0 among them."""
+    """The range of a column: from its lowest to its highest end, including 0."""
 
     low: float
     high: float
 
     @classmethod
     def of(cls, values: Sequence[Any], intervals: Sequence[Any]) -> Self:
-        """The scale of a column, from its values and the finite ends of its intervals."""
+        """Return the scale for values and the finite ends of intervals."""
         ends = [end for interval in intervals if interval is not None for end in interval]
         seen = [float(number) for number in (0, *values, *ends) if is_number(number)]
         return cls(min(seen), max(seen))
 
     def at(self, value: float) -> float:
-        """Where a value lies, from 0 to 1; what is beyond the scale at its end."""
+        """Return the position of a value from 0 to 1, clamped to the scale."""
         if self.high == self.low:
             return 0.0
         return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
 
 
 class Cell(NamedTuple):
-    """A noisy number of an answer: its value, its ± and the ends of its interval."""
+    """A noisy number of an answer: value, ± and ends of the interval."""
 
     value: Any
     width: float | None
     ends: Any
 
 
-def picture_of(answer: Shown, widths: Sequence[Mapping[str, Any]], intervals: Sequence[Mapping[str, Any]]) -> Picture:
-    """A panel for every measure, a row for every group: the bar is the value, the line its interval."""
+def picture_of(
+    answer: AnswerBase, widths: Sequence[Mapping[str, Any]], intervals: Sequence[Mapping[str, Any]]
+) -> Picture:
+    """Draw a panel for every measure with a row for every group: the bar is the value, the line its interval."""
     keys = [name for name in answer.columns if all(row[name] is None for row in widths)]
     labels = [" · ".join(figure(row[key]) for key in keys) for row in answer.rows]
     panels = {}
@@ -73,7 +75,7 @@ def picture_of(answer: Shown, widths: Sequence[Mapping[str, Any]], intervals: Se
 
 
 def bars(labels: Sequence[str], panels: Mapping[str, Sequence[Cell]]) -> Picture:
-    """Panels by their names, all with the same rows."""
+    """Draw panels that have the same rows."""
     shown, parts, top = labels[:_MOST_ROWS], [], 0
     for name, cells in panels.items():
         parts += _panel(name, shown, cells, top)

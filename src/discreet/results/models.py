@@ -1,4 +1,4 @@
-"""What is told about queries, accounts and datasets: dataclasses, and the same as JSON. Light, for commands that only look at books."""
+"""Descriptions of queries, accounts and datasets. The module is light: commands that only read a ledger import it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from discreet.core.loss import Loss
 
 PAGE = 100
-"""How many queries of the past are told at a time, unless somebody says so."""
+"""Default number of queries on one page of the history."""
 
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """A cap that holds for each period: which period it is, when the next begins, and what all of them come to."""
+    """A cap that renews each period: the current period, the next one, and the loss over all periods."""
 
     every: str
     """The period as a word, such as month."""
@@ -24,16 +24,16 @@ class Renewal:
     lifetime_spent: Loss
     """By everything that was ever charged."""
     most_in_a_year: int
-    """How many periods begin in a calendar year at most."""
+    """The most periods that start in one calendar year."""
     a_year: Loss
-    """What may be spent in them."""
+    """The loss that these periods allow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """An account: what may be spent, what is spent, whether it is stopped, and by which theorem it adds up.
+    """An account: its cap, what is spent, whether it is frozen, and by which theorem charges are composed (`kept_by`).
 
-    Where its cap renews, `cap` and `spent` are of one period.
+    If the cap renews, `cap` and `spent` are those of one period.
     """
 
     account: str
@@ -43,16 +43,16 @@ class Balance:
     kept_by: str
     renewal: Renewal | None = None
     unit: str = "person"
-    """Whom it is about: what is spent on an edge protects nobody as a person, and adds up with nothing else."""
+    """The privacy unit. A loss about edges says nothing about people, and is not added to other losses."""
 
     def after(self, loss: Loss) -> float:
-        """The epsilon that is left when so much more is spent, added up plainly."""
+        """Return the epsilon that remains after spending `loss` too, by basic composition."""
         return max(self.cap.epsilon - self.spent.epsilon - loss.epsilon, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class PastRelease:
-    """A release that was paid for. `epsilon` is None where it has no pure one; `replayed` where nothing was charged for it."""
+    """A release in the history. `epsilon` is None if it has no pure epsilon; `replayed`: it was not charged again."""
 
     time: str
     mechanisms: tuple[str, ...]
@@ -62,19 +62,19 @@ class PastRelease:
     replayed: bool
     receipt: str
     sql: str | None = None
-    """The text, for those who asked it."""
+    """The text of the query, only for the analyst who sent it."""
     analyst: str | None = None
     paid_by: tuple[str, ...] = ()
-    """The accounts that were charged; like names and texts, not on the card."""
+    """The accounts that were charged. Like names and texts, they are not on the card."""
     number: int = 0
-    """Of its entry in the books: what came before it is asked for by this."""
+    """The number of its ledger entry. The previous page of the history is requested with it."""
     unit: str = "person"
-    """Whom its price is about: a person, or one edge of a network, where k edges of a person cost k times as much."""
+    """The privacy unit: a person, or one edge of a network. A person with k edges then loses k times as much."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseTotals:
-    """All releases by the same mechanisms, and what they cost in all; `epsilon` is None where they have no pure one."""
+    """All releases by the same mechanisms and their total cost; `epsilon` is None if they have no pure epsilon."""
 
     mechanisms: tuple[str, ...]
     releases: int
@@ -85,7 +85,7 @@ class ReleaseTotals:
 
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """A group key: how many values are public of it, None where groups are selected privately."""
+    """A group key and the number of its public values; None if its groups are selected privately."""
 
     name: str
     values: int | None
@@ -93,10 +93,10 @@ class GroupFacts:
 
 @dataclass(frozen=True, slots=True)
 class MeasureFacts:
-    """One measure of one grouping: what is measured, by which keys, by which mechanism, how far a person moves it, how wide its noise is.
+    """One measure of one grouping set: keys, mechanism, sensitivity and noise.
 
-    `scale` is the noise's scale (Laplace) or deviation (Gaussian), `half_width` the ± at 95 %, in the measure's own unit; None for quantiles,
-    whose error is `ranks`.
+    `scale` is the scale (Laplace) or standard deviation (Gaussian) of the noise, `half_width` the ± at 95 %, both in the unit of the
+    measure. They are None for quantiles, whose error is `ranks`.
     """
 
     measure: str
@@ -110,12 +110,12 @@ class MeasureFacts:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a query would read, measure and cost. Nothing of it depends on a protected row."""
+    """What a query would read, measure and cost. It depends on public values only."""
 
     tables: tuple[str, ...]
     person: str
     rows_per_person: int
-    """The most rows of one person that count in any part of the query."""
+    """The most rows of one person in any part of the query."""
     bounding: str
     data_version: int
     keys: tuple[GroupFacts, ...]
@@ -130,10 +130,12 @@ class Explanation:
     accounts: tuple[Balance, ...]
     notes: tuple[str, ...]
     pays: tuple[str, ...] = ()
-    """The accounts that would be charged: none where it was asked before."""
+    """The accounts that would be charged; none if the query was charged before."""
     beyond: tuple[str, ...] = ()
-    """The accounts for which it would be refused, asked now: their cap does not allow it, they are not there, or they are frozen, which also
-    keeps back what was paid for."""
+    """The accounts that would refuse the query now: the cap does not allow it, or the account is missing or frozen.
+
+    A frozen account gets no stored answers either.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ class WatchStatus:
 
 @dataclass(frozen=True, slots=True)
 class CatalogFacts:
-    """The public facts of a dataset: tables with their columns, types, bounds and values."""
+    """The public description of a dataset: tables with their columns, types, bounds and values."""
 
     dataset: str
     version: int
@@ -168,7 +170,7 @@ class CatalogFacts:
 
 @dataclass(frozen=True, slots=True)
 class PublishedRelease:
-    """A release that the owner shows to all, free: by its name, and since when."""
+    """A release that the owner has published, free for everyone, and when."""
 
     name: str
     time: str
@@ -176,19 +178,19 @@ class PublishedRelease:
 
 @dataclass(frozen=True, slots=True)
 class EdgeBalance:
-    """What may be and what was spent on one edge of a network; whoever has k edges there has k times that."""
+    """The cap and the loss about one edge of a network. A person with k edges has k times that loss."""
 
     edges: str
     cap: Loss
     spent: Loss
     in_words: str
     renewal: Renewal | None = None
-    """What a cap that renews comes to; None for one that holds for ever."""
+    """The renewal of the cap; None if it does not renew."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """For everybody: what was spent on what, without a query's text and without anybody's name."""
+    """The public privacy card: what was spent on what, without texts of queries and names of analysts."""
 
     dataset: str
     data_version: int
@@ -202,9 +204,9 @@ class Card:
     """The last few, newest first."""
     head: str
     renewal: Renewal | None = None
-    """Where `cap`, `spent` and `in_words` are of one period."""
+    """Set if `cap`, `spent` and `in_words` are those of one period."""
     published: tuple[PublishedRelease, ...] = ()
     invariants: tuple[str, ...] = ()
-    """What the owner has declared to be published as it is, outside of any epsilon."""
+    """Exact sums that the owner has declared public, outside of any epsilon."""
     edges: tuple[EdgeBalance, ...] = ()
-    """What was spent on edges of networks, beside what was spent on people: neither is in the other."""
+    """What was spent on edges of networks. It is separate from what was spent on people."""

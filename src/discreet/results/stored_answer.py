@@ -1,7 +1,7 @@
-"""What the ledger keeps of an answer, and all that is needed to show it again: Arrow streams, one for each grouping set.
+"""The stored form of an answer in the ledger: one Arrow stream for each grouping set.
 
-Format 2: each stream has one record batch with the keys (`k0`, `k1`, …) and the noisy integers of each measure and draw (`m0.0`, …); its schema
-says which query and which set it is. Integers beyond 64 bits are text.
+Format 2: each stream has one record batch with the keys (`k0`, `k1`, …) and the noisy integers of each measure and draw (`m0.0`, …). The metadata of
+its schema has the numbers of the query and of the set. Integers beyond 64 bits are text.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from discreet.postprocessing.noisy_groups import Noisy
 
 FORMAT = 2
 _SMALL = 4096
-"""Bytes of a batch below which compressing takes longer than it saves."""
+"""Bytes of a batch below which compression costs more time than it saves."""
 _ARROW_START = b"\xff\xff\xff\xff"
 
 
 def stored_form(noisy: Sequence[Sequence[Noisy]]) -> bytes:
-    """What left, as bytes."""
+    """Return the stored form of noisy groups."""
     sink = pa.BufferOutputStream()
     for number, sets in enumerate(noisy):
         for index, grouping in enumerate(sets):
             names, arrays = _named(grouping)
             about = {"format": str(FORMAT), "question": str(number), "set": str(index), "groups": str(grouping.groups)}
             batch = pa.record_batch(arrays, names=names).replace_schema_metadata(about)
-            is_worth_it = batch.nbytes > _SMALL and pa.Codec.is_available("zstd")
-            options = pa.ipc.IpcWriteOptions(compression="zstd" if is_worth_it else None)
+            is_large = batch.nbytes > _SMALL and pa.Codec.is_available("zstd")
+            options = pa.ipc.IpcWriteOptions(compression="zstd" if is_large else None)
             with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
                 writer.write_batch(batch)
     written: bytes = sink.getvalue().to_pybytes()
@@ -58,7 +58,7 @@ def _integers(values: NDArray[Any]) -> pa.Array:
 
 
 def read_stored(stored: bytes) -> list[list[Noisy]]:
-    """What left, query by query and set by set."""
+    """Read noisy groups from their stored form, by query and by set."""
     if not stored.startswith(_ARROW_START):
         raise _unreadable()
     reader, end = pa.BufferReader(stored), len(stored)
@@ -96,4 +96,4 @@ def _read_integers(array: pa.Array) -> NDArray[Any]:
 
 
 def _unreadable() -> BadData:
-    return BadData("The stored answer cannot be read.", next_step="Ask the owner to verify the books.")
+    return BadData("The stored answer cannot be read.", next_step="Ask the owner to verify the ledger.")

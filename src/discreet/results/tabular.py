@@ -1,4 +1,4 @@
-"""An answer as columns that machines read: plain numbers, and beside `visits` its interval as `visits_low` and `visits_high`."""
+"""An answer as an Arrow table: a noisy column `visits` is followed by its interval, `visits_low` and `visits_high`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def interval_names(columns: Sequence[str], noisy: Collection[str]) -> dict[str, tuple[str, str]]:
-    """What the two ends of each noisy column are called: `name_low` and `name_high`, with underscores where a column has that name."""
+    """Return the names of both ends of each noisy column: `name_low` and `name_high`, with underscores if a column has that name."""
     taken = set(columns)
     names = {}
     for column in columns:
@@ -26,9 +26,9 @@ def interval_names(columns: Sequence[str], noisy: Collection[str]) -> dict[str, 
 
 
 def table_of(given: Iterable[tuple[str, pa.Array, Ends | None]]) -> Any:
-    """Columns of an answer as an Arrow table, each noisy one followed by the ends of its interval.
+    """Return the columns of an answer as an Arrow table, each noisy one followed by the ends of its interval.
 
-    Ends are reals, of dates dates; an end that nothing bounds is infinite, and one of a cell without an interval is null.
+    Ends are reals, or dates for dates. An end without a bound is infinite; the ends of a cell without an interval are null.
     """
     arrays = {name: (values, ends) for name, values, ends in given}
     names = interval_names(list(arrays), [name for name, (_, ends) in arrays.items() if ends is not None])

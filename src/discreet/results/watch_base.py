@@ -1,4 +1,4 @@
-"""What a caller sees of a watch, local or remote."""
+"""The interface of a watch, local or remote."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from abc import ABC, abstractmethod
 
 
 class WatchBase(ABC):
-    """A count that is watched. Every data version has one bit, said as often as it is asked for; the first *above* is the last.
+    """A watched count. Each data version has one answer, above or not, which is repeated for free. The first *above* is the last answer.
 
-    It is evaluated when somebody calls `evaluate`: by the clock or by request, never because data came.
+    Call `evaluate` on a schedule or on request, never because data arrived: the time of a call would reveal the arrival.
     """
 
     receipt: str
-    """Under which the ledger has what was paid for it."""
+    """The receipt of its charge."""
 
     @property
     @abstractmethod
     def answers(self) -> dict[int, bool]:
-        """What was said, by data version."""
+        """The answers so far, by data version."""
 
     @property
     @abstractmethod
     def ended(self) -> str | None:
-        """Why there is nothing more to come: above, failed or lost; None while it goes on."""
+        """Why the watch has ended: above, failed or lost; None while it goes on."""
 
     @abstractmethod
     def evaluate(self) -> bool:
-        """Whether the count of this data version is above, noisily: as stored, or read and stored before it is returned."""
+        """Return whether the count of the current data version is above the threshold, with noise. A repeated call is free."""

@@ -19,7 +19,7 @@ from discreet.planning.query_planning import at_price, digest_of
 from discreet.postprocessing.half_widths import widest_half_width
 from discreet.postprocessing.plan import Plan
 from discreet.results.answer import Answer
-from discreet.results.explanation import explained
+from discreet.results.explanation import explain_plan
 from discreet.results.ledger_views import balances, holder
 from discreet.results.models import Explanation
 from discreet.sql import Table
@@ -53,7 +53,7 @@ def plan(request: AskRequest, context: Context) -> Explanation:
         planned = priced_plan(request, context)
     release = release_of(planned, context, str(request.sql))
     charged = context.pipeline.would_charge([release], context.call)
-    return explained(
+    return explain_plan(
         planned,
         context.catalog,
         data_version=context.version,

@@ -11,14 +11,14 @@ from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.core.exact import Number
-    from discreet.results.answer_base import Shown
+    from discreet.results.answer_base import AnswerBase
     from discreet.results.models import Explanation
     from discreet.sql.builder import Table
     from discreet.sql.reader.query_text import Parameters
 
 
 @request
-class AskRequest(PaidRequest["Shown", "Explanation"]):
+class AskRequest(PaidRequest["AnswerBase", "Explanation"]):
     """Answer one SQL query with noise, and charge for it.
 
     Give either `epsilon`, here or in OPTIONS of the query, or the accuracy that you need: `within` and `confidence`.

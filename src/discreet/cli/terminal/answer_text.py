@@ -14,14 +14,14 @@ from discreet.cli.terminal.printing import INDENT
 from discreet.cli.terminal.terminal_tables import GAP, bar, beside, indented, labelled, printable
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE, amount, figure, plus_minus
-from discreet.results.answer_base import Shown
+from discreet.results.answer_base import AnswerBase
 from discreet.results.models import Balance, Explanation, GroupFacts, MeasureFacts
 
 _Row: TypeAlias = Mapping[str, Any]
 _OFTEN = f"in {100 * CONFIDENCE:g} of 100 answers"
 
 
-def show_answer(screen: Console, answer: Shown, explanation: Explanation, analyst: str | None) -> None:
+def show_answer(screen: Console, answer: AnswerBase, explanation: Explanation, analyst: str | None) -> None:
     """The table with its ±, what a person is, and what it cost."""
     show_table(screen, answer)
     covers = f"{_OFTEN} the bounded value is inside ±, which covers noise, not rows cut by limits"
@@ -36,7 +36,7 @@ def show_answer(screen: Console, answer: Shown, explanation: Explanation, analys
     screen.print()
 
 
-def show_table(screen: Console, answer: Shown) -> None:
+def show_table(screen: Console, answer: AnswerBase) -> None:
     """The rows with their ±."""
     show_rows(screen, answer.columns, answer.rows, answer.half_widths(CONFIDENCE))
 

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.core.exact import Number, read_level
-from discreet.results.answer_base import Ends, Interval, Shown
+from discreet.results.answer_base import AnswerBase, Ends, Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class LearnedNumber:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Card(Shown):
+class Card(AnswerBase):
     """All numbers of a model. Intervals are for the result of the method without noise, unless the remarks say more.
 
     Args:
