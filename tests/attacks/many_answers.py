@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.attacks.lab import confidence
-from discreet.attacks.lab.analyst_access import Analyst, Protected
+from discreet.attacks.lab.analyst_access import Analyst, ProtectedWorld
 from discreet.core.loss import Loss
 from tests.attacks.promises import SURE
 
@@ -18,13 +18,13 @@ def right_bits_are_no_more_than_coins_of_the_bound_would_be(found):
     """
     bits = found.people * found.trials
     right = round(sum(found.scores) * found.people)
-    assert confidence.of_a_rate(right, bits, SURE)[0] <= found.bound, found
+    assert confidence.rate_interval(right, bits, SURE)[0] <= found.bound, found
 
 
 @pytest.fixture
 def generous(monkeypatch):
     """A curator that takes the price it was offered and answers as if it were ten million."""
-    honest_ask, honest_catalog = Analyst.ask, Protected._declared
+    honest_ask, honest_catalog = Analyst.ask, ProtectedWorld._declared
 
     def ask(self, sql, *, epsilon, **details):
         return honest_ask(self, sql, epsilon=RICH, **details)
@@ -34,4 +34,4 @@ def generous(monkeypatch):
         return honest_catalog(self, ledger)
 
     monkeypatch.setattr(Analyst, "ask", ask)
-    monkeypatch.setattr(Protected, "_declared", with_all_the_budget)
+    monkeypatch.setattr(ProtectedWorld, "_declared", with_all_the_budget)

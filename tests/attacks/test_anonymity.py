@@ -52,7 +52,7 @@ def test_two_anonymous_tables_leave_fewer_values_than_one():
     share = {}
     for name in ("homogeneity", "intersection"):
         found = attacks.run(name, size="small", trials=300, seed=20)
-        share[name] = found.facts["only one value left"]
+        share[name] = found.details["only one value left"]
     assert share["intersection"] > share["homogeneity"] + 0.05
 
 

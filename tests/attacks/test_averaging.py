@@ -10,7 +10,7 @@ from tests.attacks.promises import EPSILONS, is_kept_within_the_bound, succeeds,
 
 def test_four_hundred_repeats_wash_out_fresh_noise():
     found = succeeds("averaging", at_least=1.0)
-    assert found.facts["counts recovered exactly"] == 1
+    assert found.details["counts recovered exactly"] == 1
 
 
 def test_rewriting_washes_out_noise_that_sticks_to_the_wording():
@@ -28,6 +28,6 @@ def test_sticky_noise_answers_the_same_words_the_same_and_few_repeats_are_not_en
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_discreet_charges_every_wording_and_repeats_its_answers(epsilon):
     found = is_kept_within_the_bound("averaging", epsilon=epsilon, trials=trials_at(epsilon))
-    told = [step.text for step in found.transcript if step.kind == "answered"]
-    assert told[0] in told[1]
-    assert "free" in told[1]
+    observed = [step.text for step in found.transcript if step.kind == "answered"]
+    assert observed[0] in observed[1]
+    assert "free" in observed[1]

@@ -11,7 +11,7 @@ from tests.attacks.promises import is_kept_within_the_bound, succeeds
 @pytest.mark.parametrize("release", ["means-and-medians", "count-tables"])
 def test_printed_tables_give_most_residents_away(release):
     found = succeeds("census", against=release, at_least=0.7)
-    assert 0.5 < found.facts["records that are certain"] <= found.success + 1e-9
+    assert 0.5 < found.details["records that are certain"] <= found.success + 1e-9
 
 
 def test_the_published_block_has_one_solution():

@@ -8,7 +8,7 @@ import pytest
 from discreet import attacks
 from discreet.api.opening import curators_with_new_books
 from discreet.attacks.lab import confidence
-from discreet.attacks.lab.analyst_access import Protected
+from discreet.attacks.lab.analyst_access import ProtectedWorld
 from discreet.attacks.lab.result import Result
 from discreet.attacks.lab.scene import people_catalog, people_table
 from discreet.catalog import load_catalog
@@ -18,10 +18,10 @@ from discreet.samples import clinic, write_clinic
 from tests.opening import open_curator
 
 
-def result(scores, bound=None, **details):
-    facts = {"attack": "a", "against": "discreet", "baseline": 0.5, "epsilon": 1.0, "delta": None, "people": 1000}
-    facts |= {"measure": "right guesses", "transcript": (), "seconds": 0.0, "seed": 1}
-    return Result(scores=tuple(scores), bound=bound, **(facts | details))
+def result(scores, bound=None, **changes):
+    fields = {"attack": "a", "against": "discreet", "baseline": 0.5, "epsilon": 1.0, "delta": None, "people": 1000}
+    fields |= {"measure": "right guesses", "transcript": (), "seconds": 0.0, "seed": 1}
+    return Result(scores=tuple(scores), bound=bound, **(fields | changes))
 
 
 @pytest.mark.parametrize(("right", "trials"), [(0, 10), (10, 10), (3, 10), (500, 1000), (999, 1000), (4321, 60_000)])
@@ -30,7 +30,7 @@ def test_the_interval_of_a_rate_is_clopper_and_pearsons(right, trials, level):
     from scipy.stats import binomtest
 
     expected = binomtest(right, trials).proportion_ci(level, method="exact")
-    assert confidence.of_a_rate(right, trials, level) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    assert confidence.rate_interval(right, trials, level) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.9999])
@@ -54,9 +54,9 @@ def test_a_result_holds_unless_its_lower_limit_is_above_the_bound():
 
 def test_a_result_is_told_as_json_as_a_picture_and_in_words():
     one = result([1, 0, 1, 1], bound=0.9)
-    facts = json.loads(one.to_json())
-    assert (facts["success"], facts["trials"], facts["bound"], facts["holds"]) == (0.75, 4, 0.9, True)
-    assert facts["interval"][0] < 0.75 < facts["interval"][1]
+    details = json.loads(one.to_json())
+    assert (details["success"], details["trials"], details["bound"], details["holds"]) == (0.75, 4, 0.9, True)
+    assert details["interval"][0] < 0.75 < details["interval"][1]
     svg = one.plot().svg
     assert "75.0 %" in svg
     assert 'class="bound"' in svg
@@ -90,9 +90,9 @@ def test_the_same_seed_is_the_same_attack_and_progress_is_told():
 def test_every_attack_of_the_lab_says_what_it_is():
     assert [attack.name for attack in attacks.list_attacks()] == list(attacks.names())
     for attack in attacks.list_attacks():
-        facts = attack.as_dict()
-        json.dumps(facts)
-        assert all(facts[key] for key in ("title", "wants", "sees", "lesson", "citation", "releases", "bound"))
+        details = attack.as_dict()
+        json.dumps(details)
+        assert all(details[key] for key in ("title", "wants", "sees", "lesson", "citation", "releases", "bound"))
         assert attack.priced <= set(attack.releases)
         assert attack.small.trials <= attack.full.trials
 
@@ -100,7 +100,7 @@ def test_every_attack_of_the_lab_says_what_it_is():
 @pytest.mark.parametrize("durable", [False, True], ids=["in memory", "in a file"])
 def test_an_analyst_has_exactly_the_budget_and_the_next_one_has_it_again(durable):
     secrets = np.array([True, False, True])
-    with Protected({"people": people_table(secrets)}, people_catalog(3), budget=Loss(1.0)) as world:
+    with ProtectedWorld({"people": people_table(secrets)}, people_catalog(3), budget=Loss(1.0)) as world:
         for _ in range(2):
             analyst = world.analyst(durable=durable)
             analyst.number("SELECT COUNT(*) AS n FROM people", epsilon=0.5)

@@ -1,4 +1,4 @@
-"""Everybody, less everybody but you."""
+"""Differencing: everyone minus everyone but you."""
 
 import pytest
 

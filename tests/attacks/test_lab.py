@@ -13,15 +13,15 @@ from tests.attacks.test_core import result
 
 @pytest.fixture(scope="module")
 def lab():
-    told = []
+    observed = []
     found = run_all(
         ["differencing", "sampling"],
         epsilons=[1.0],
         size="small",
         seed=20,
-        on_progress=lambda done, of: told.append((done, of)),
+        on_progress=lambda done, of: observed.append((done, of)),
     )
-    assert told == [(number, 6) for number in range(7)]
+    assert observed == [(number, 6) for number in range(7)]
     return found
 
 
@@ -52,7 +52,7 @@ def test_the_page_stands_alone_in_light_and_dark_and_tells_every_story(lab):
     assert "prefers-color-scheme:dark" in page
     assert page.count("<svg") == 2
     for text in (
-        "Everybody, less everybody but you",
+        "Everyone minus everyone but you",
         "Freddie is HIV-positive",
         "none above what differential privacy",
     ):
@@ -63,7 +63,7 @@ def test_a_result_above_its_bound_is_called_broken():
     bad = result([1] * 95 + [0] * 5, bound=0.6, attack="differencing")
     lab = [bad, result([1, 0], bound=0.6, attack="averaging")]
     assert above_the_bound(lab) == [bad]
-    assert "Discreet is broken, or the bound is" in html_report(lab)
+    assert "Either Discreet or the bound is wrong" in html_report(lab)
 
 
 def test_what_misses_a_package_is_left_out_and_told(monkeypatch):

@@ -26,7 +26,7 @@ def test_nine_in_ten_of_a_state_are_alone_with_zip_birth_date_and_sex():
 
 def test_a_patient_is_found_by_zip_birth_date_and_sex():
     found = succeeds("linkage", people=300_000, trials=500, at_least=0.85)
-    assert 0.85 < found.facts["alone with zip, birth date and sex"] < 1
+    assert 0.85 < found.details["unique by zip, birth date and sex"] < 1
 
 
 def test_a_subscriber_is_found_by_eight_ratings_two_of_them_wrong():
@@ -49,7 +49,7 @@ def test_counts_of_overlapping_datasets_solve_for_everybody_and_too_few_do_not()
 
 def test_every_hashed_medallion_is_found_in_the_dictionary():
     found = succeeds("dictionary", at_least=1.0)
-    assert found.facts["medallions hashed"] == 26 * 10**3 + 26**2 * 10**3
+    assert found.details["medallions hashed"] == 26 * 10**3 + 26**2 * 10**3
 
 
 def test_all_three_formats_of_medallions_are_listed_whole():
@@ -67,12 +67,12 @@ def name_every_taxi():
     """In a city so large that there are medallions of three letters."""
     found = attacks.run("dictionary", people=6_000, trials=200, seed=20)
     assert found.success == 1
-    assert found.facts["medallions hashed"] == MEDALLIONS
+    assert found.details["medallions hashed"] == MEDALLIONS
 
 
 def test_a_sample_gives_somebody_away_every_time():
     found = succeeds("sampling", at_least=1.0)
-    assert found.facts["chance that a given person is in the sample"] == 0.01
+    assert found.details["chance that a given person is in the sample"] == 0.01
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 10])

@@ -13,18 +13,18 @@ from tests.attacks.promises import EPSILONS, SURE, is_kept_within_the_bound, suc
 
 def test_the_slides_laplace_is_told_apart_far_beyond_what_its_epsilon_allows():
     found = succeeds("lowbits", at_least=0.85, epsilon=1, trials=1000)
-    assert found.facts["its epsilon would allow"] == pytest.approx(math.e / (1 + math.e))
-    assert found.interval(SURE)[0] > found.facts["its epsilon would allow"]
-    assert found.facts["epsilon refuted up to"] > 3
+    assert found.details["bound at its claimed epsilon"] == pytest.approx(math.e / (1 + math.e))
+    assert found.interval(SURE)[0] > found.details["bound at its claimed epsilon"]
+    assert found.details["epsilon refuted up to"] > 3
 
 
 def test_a_smaller_epsilon_does_not_help_it():
-    assert succeeds("lowbits", at_least=0.85, epsilon=0.1, trials=1000).facts["its epsilon would allow"] < 0.53
+    assert succeeds("lowbits", at_least=0.85, epsilon=0.1, trials=1000).details["bound at its claimed epsilon"] < 0.53
 
 
 def test_the_last_bit_alone_refutes_the_epsilon_too():
     found = succeeds("lowbits", against="granularity", at_least=0.65, epsilon=0.5, trials=1000)
-    assert found.facts["epsilon refuted up to"] > 3
+    assert found.details["epsilon refuted up to"] > 3
 
 
 @pytest.mark.parametrize("scale", [0.1, 0.7, 1.0, 10.0, 100.0])
@@ -46,7 +46,7 @@ def test_whole_numbers_have_no_low_bits():
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_discreet_answers_whole_numbers_and_keeps_within_the_bound(epsilon):
     found = is_kept_within_the_bound("lowbits", epsilon=epsilon, trials=60 if epsilon == 10 else trials_at(epsilon))
-    assert found.facts["answers that are whole numbers"] == 1
+    assert found.details["answers that are whole numbers"] == 1
     if epsilon == 10:
         assert found.success > 0.9
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet import attacks
-from discreet.attacks.membership.accusations import accused
+from discreet.attacks.membership.accusations import accuse
 from discreet.attacks.membership.key_tracing import Broadcast
 from tests.attacks.promises import is_kept_within_the_bound, succeeds
 
@@ -42,8 +42,8 @@ def test_noise_of_the_square_root_of_d_over_n_is_the_threshold():
 
 def test_one_is_accused_by_the_rule_of_the_slides_and_rightly():
     found = attacks.run("tracing-keys", against="noisy-counts", size="small", seed=20)
-    assert found.facts["one accused by the slides' rule, rightly"] == 1
-    assert found.facts["one accused by the slides' rule, wrongly"] == 0
+    assert found.details["one accused by the slides' rule, rightly"] == 1
+    assert found.details["one accused by the slides' rule, wrongly"] == 0
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 10])
@@ -53,7 +53,7 @@ def test_discreet_keeps_accusations_within_the_bound(name, epsilon):
     if epsilon < 10:
         assert found.success < 0.3, "one in a hundred is expected, and not three in a hundred allowed"
     elif name == "tracing-keys":
-        assert found.facts["accused by asking for everybody's slot instead"] > 0.4
+        assert found.details["accused by querying each slot instead"] > 0.4
 
 
 @pytest.mark.parametrize("innocents", [99, 150, 199])
@@ -61,7 +61,7 @@ def test_one_innocent_in_a_hundred_is_accused_whatever_the_scores(innocents):
     rng = np.random.default_rng(5)
     trials = 8000
     hits = sum(
-        int(accused(scores[:1], scores[1:], rng=rng)[0])
+        int(accuse(scores[:1], scores[1:], rng=rng)[0])
         for scores in rng.integers(0, 3, (trials, innocents + 1)).astype(float)
     )
     assert 0.003 < hits / trials < 0.017
@@ -69,8 +69,8 @@ def test_one_innocent_in_a_hundred_is_accused_whatever_the_scores(innocents):
 
 def test_few_innocents_accuse_nobody():
     rng = np.random.default_rng(5)
-    assert not accused(np.full(5, 9.0), np.zeros(98), rng=rng).any()
-    assert accused(np.full(5, 9.0), np.zeros(99), rng=rng).all()
+    assert not accuse(np.full(5, 9.0), np.zeros(98), rng=rng).any()
+    assert accuse(np.full(5, 9.0), np.zeros(99), rng=rng).all()
 
 
 def test_a_tracing_ciphertext_says_one_to_the_first_slots_only():

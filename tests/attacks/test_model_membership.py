@@ -10,14 +10,14 @@ from tests.attacks.promises import is_kept_within_the_bound, succeeds
 
 def test_a_forest_tells_who_it_was_grown_on():
     found = succeeds("model-membership", at_least=0.5, trees=30, shadows=12)
-    assert found.facts["model is right on members"] > 0.95
+    assert found.details["model is right on members"] > 0.95
     (curve,) = found.series
     assert list(curve.y) == sorted(curve.y)
 
 
 def test_neighbours_tell_everybody():
     found = succeeds("model-membership", against="neighbours", at_least=0.99)
-    assert found.facts["found by loss threshold"] > 0.99
+    assert found.details["found by loss threshold"] > 0.99
 
 
 def test_the_rate_of_false_positives_is_what_it_says():
@@ -54,4 +54,4 @@ def test_naive_bayes_is_the_usual_one():
 def test_a_model_from_noisy_counts_keeps_its_people_within_the_bound(epsilon):
     found = is_kept_within_the_bound("model-membership", epsilon=epsilon)
     if epsilon == 10:
-        assert found.facts["model is right on members"] > 0.52, "it has learned something"
+        assert found.details["model is right on members"] > 0.52, "it has learned something"

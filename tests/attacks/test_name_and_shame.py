@@ -8,17 +8,17 @@ from tests.attacks.promises import EPSILONS, is_kept_within_the_bound, succeeds,
 
 def test_a_random_row_exposes_somebody_every_time():
     found = succeeds("name-and-shame", at_least=1.0)
-    assert found.facts["total variation"] == 1 / 256
+    assert found.details["total variation"] == 1 / 256
 
 
 def test_each_with_a_small_delta_exposes_somebody_more_often_than_not():
     found = succeeds("name-and-shame", against="each-with-delta", at_least=0.75, trials=1000)
-    assert found.facts["releases that expose somebody"] == pytest.approx(0.632, abs=0.06)
+    assert found.details["releases that expose a person"] == pytest.approx(0.632, abs=0.06)
 
 
 def test_a_delta_far_below_one_in_n_exposes_hardly_anybody():
     found = attacks.run("name-and-shame", against="each-with-delta", expected=0.01, trials=1000, seed=20)
-    assert found.facts["releases that expose somebody"] < 0.05
+    assert found.details["releases that expose a person"] < 0.05
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

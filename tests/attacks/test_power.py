@@ -3,7 +3,7 @@
 import pytest
 
 from discreet import attacks
-from discreet.attacks.lab.analyst_access import Analyst, Protected
+from discreet.attacks.lab.analyst_access import Analyst, ProtectedWorld
 from discreet.core.loss import Loss
 from tests.attacks.promises import SURE
 
@@ -28,7 +28,7 @@ GENEROUS = 60
 @pytest.fixture
 def generous(monkeypatch):
     """A curator whose noise is that of a price sixty times higher, at the least: nearly none."""
-    honest_ask, honest_catalog = Analyst.ask, Protected._declared
+    honest_ask, honest_catalog = Analyst.ask, ProtectedWorld._declared
 
     def ask(self, sql, *, epsilon, **details):
         return honest_ask(self, sql, epsilon=max(GENEROUS, epsilon), **details)
@@ -38,7 +38,7 @@ def generous(monkeypatch):
         return honest_catalog(self, ledger)
 
     monkeypatch.setattr(Analyst, "ask", ask)
-    monkeypatch.setattr(Protected, "_declared", with_all_the_budget)
+    monkeypatch.setattr(ProtectedWorld, "_declared", with_all_the_budget)
 
 
 @pytest.mark.parametrize("name", TRIALS)

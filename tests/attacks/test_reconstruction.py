@@ -42,7 +42,7 @@ def test_discreet_keeps_the_bits_within_the_bound(epsilon):
     right_bits_are_no_more_than_coins_of_the_bound_would_be(found)
     if epsilon == 10:
         assert found.success > 0.53, "at epsilon 10 a sensible attacker gets somewhere"
-        assert found.facts["bits right by asking for everybody's own bit instead"] > 0.9
+        assert found.details["bits right by querying each person's bit instead"] > 0.9
 
 
 def test_with_a_delta_gaussian_noise_is_asked_for_and_the_bound_holds():
@@ -54,9 +54,9 @@ def test_with_a_delta_gaussian_noise_is_asked_for_and_the_bound_holds():
 def test_all_subsets_within_alpha_leave_at_most_four_alpha_wrong():
     for alpha in (0, 1):
         found = attacks.run("exhaustive", people=9, trials=12, alpha=alpha, seed=20)
-        assert found.facts["most bits wrong in a run"] <= 4 * alpha
+        assert found.details["most bits wrong in a run"] <= 4 * alpha
         assert found.success >= 1 - 4 * alpha / 9
-    assert found.facts["most bits wrong in a run"] > 0, "a release that misleads as much as it may does mislead"
+    assert found.details["most bits wrong in a run"] > 0, "a release that misleads as much as it may does mislead"
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 10])
@@ -74,9 +74,9 @@ def test_decoders_solve_small_systems_exactly():
     bits = np.where(rng.random(12) < 0.5, 1.0, -1.0)
     matrix = rng.integers(0, 2, (60, 12)).astype(float)
     assert np.allclose(by_least_squares(matrix, matrix @ bits), bits)
-    told = matrix @ bits
-    told[:8] = 99
-    assert np.allclose(by_linear_program(matrix, told), bits, atol=1e-4)
+    observed = matrix @ bits
+    observed[:8] = 99
+    assert np.allclose(by_linear_program(matrix, observed), bits, atol=1e-4)
     candidates = np.array([bits, -bits, np.zeros(12)])
     assert by_exhaustion(matrix, matrix @ bits, candidates, within=0.5).tolist() == [0]
 

@@ -8,13 +8,13 @@ from tests.attacks.promises import is_kept_within_the_bound, succeeds
 
 def test_a_reconstruction_attacker_tells_who_is_in_the_data():
     found = succeeds("reduction-to-membership", at_least=0.99)
-    assert found.facts["false positives"] + found.facts["false negatives"] < 0.02
+    assert found.details["false positives"] + found.details["false negatives"] < 0.02
 
 
 def test_a_membership_attacker_reconstructs_and_errs_as_often_as_it_accuses_wrongly():
     found = succeeds("reduction-to-reconstruction", at_least=0.95)
-    assert found.facts["a test says in, wrongly"] <= 0.02
-    assert found.facts["both tests say out"] <= 0.1
+    assert found.details["a test says in, wrongly"] <= 0.02
+    assert found.details["both tests say out"] <= 0.1
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 10])

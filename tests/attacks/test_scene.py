@@ -27,7 +27,7 @@ POSED = [attack.name for attack in attacks.list_attacks() if attack.any_catalog]
 
 def test_three_attacks_can_be_posed_on_any_catalog():
     assert POSED == ["differencing", "averaging", "reconstruction"]
-    with pytest.raises(BadInput, match="of its own"):
+    with pytest.raises(BadInput, match="its own generated people"):
         attacks.run("linkage", scene=scene_of(parse_catalog(CATALOG)))
 
 
@@ -55,8 +55,8 @@ def test_the_condition_says_of_everybody_the_bit_that_was_drawn(shape):
         analyst = game.analyst(world)
         for person in (0, 1, 4, 39):
             here = f"{scene.number} = {scene.first + person} AND {scene.secret}"
-            told = analyst.number(f"SELECT COUNT(*) AS n FROM {scene.table} WHERE {here}", epsilon=1e5)
-            assert round(told) == secrets[person]
+            observed = analyst.number(f"SELECT COUNT(*) AS n FROM {scene.table} WHERE {here}", epsilon=1e5)
+            assert round(observed) == secrets[person]
 
 
 def test_a_catalog_without_anybody_to_ask_for_says_so():

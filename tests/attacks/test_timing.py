@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.attacks.implementation import timing
-from discreet.attacks.implementation.timing import Clock, Heard
+from discreet.attacks.implementation.timing import Clock, TimedAnswer
 from discreet.attacks.releases.loops import LoopGeometric
 from tests.attacks.promises import EPSILONS, is_kept_within_the_bound, succeeds, trials_at
 
@@ -12,7 +12,7 @@ from tests.attacks.promises import EPSILONS, is_kept_within_the_bound, succeeds,
 @pytest.mark.parametrize("epsilon", [0.1, 1])
 def test_a_loop_that_tells_its_time_tells_its_noise(epsilon):
     found = succeeds("timing", at_least=1.0, epsilon=epsilon)
-    assert found.facts["its epsilon would allow"] < 0.74
+    assert found.details["bound at its claimed epsilon"] < 0.74
 
 
 @pytest.mark.parametrize(("a_toss", "least", "most"), [(50, 1.0, 1.0), (0, 0.3, 0.7)])
@@ -25,7 +25,7 @@ def test_a_real_clock_tells_as_much_as_the_tosses_take(a_toss, least, most, monk
 
     monkeypatch.setattr(timing, "_timed", timed)
     found = succeeds("timing", at_least=1.0, epsilon=0.5)
-    assert least <= found.facts["right by a real clock"] <= most
+    assert least <= found.details["right with real time measurements"] <= most
     assert found.series[0].x == (0, 1, 2, 3, 4, 5)
     assert found.series[0].y == pytest.approx([100 + a_toss * tosses for tosses in (1, 3, 4, 5, 6, 7)])
 
@@ -40,17 +40,17 @@ def test_the_loop_draws_the_noise_that_it_says():
 def test_a_clock_finds_what_time_tells_and_nothing_else():
     rng = np.random.default_rng(2)
 
-    def heard(presence, noise):
+    def timed(presence, noise):
         there = rng.random(400) < 0.5
         answers = there + rng.geometric(0.5, 400) - rng.geometric(0.5, 400)
         seconds = 5 + presence * there + noise * np.abs(answers - there) + rng.normal(0, 0.1, 400)
-        return [Heard(bool(t), float(a), float(s)) for t, a, s in zip(there, answers, seconds, strict=True)]
+        return [TimedAnswer(bool(t), float(a), float(s)) for t, a, s in zip(there, answers, seconds, strict=True)]
 
-    telling = Clock.fitted(heard(1.0, 0.5))
+    telling = Clock.fit(timed(1.0, 0.5))
     assert (telling.presence, telling.noise) == pytest.approx((1.0, 0.5), abs=0.2)
-    known = heard(1.0, 0.5)
+    known = timed(1.0, 0.5)
     assert np.mean([(telling.log_ratio(one) > 0) == one.is_there for one in known]) > 0.95
-    silent = Clock.fitted(heard(0.0, 0.0))
+    silent = Clock.fit(timed(0.0, 0.0))
     assert (silent.presence, silent.noise) == (0, 0)
     assert silent.log_ratio(known[0]) == 0
 

@@ -106,7 +106,7 @@ def test_a_guarantee_that_is_violated_is_an_exit_code_of_its_own(monkeypatch):
 
 
 def test_an_option_that_is_a_whole_number_is_never_cut_to_one(discreet):
-    with pytest.raises(DiscreetError, match="alpha is a whole number"):
+    with pytest.raises(DiscreetError, match="alpha must be a whole number"):
         discreet("run", "exhaustive", "--option", "alpha=0.3")
     assert "guess" in discreet("run", "exhaustive", "--option", "alpha=1", "--people", "6", "--trials", "2")
 

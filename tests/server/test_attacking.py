@@ -63,27 +63,27 @@ def test_the_list_has_every_attack_with_its_story_and_knobs_that_stand_between_t
 def test_every_attack_is_played_weak_and_through_the_door_or_says_what_is_missing(server, name):
     for target in (attacks.find(name).weak, DISCREET):
         answer = post(server, name, smallest(name, target))
-        facts = answer.json()
+        details = answer.json()
         if missing(attacks.find(name)):
             assert answer.status_code == 422
-            assert "pip install" in facts["error"]["next_step"]
+            assert "pip install" in details["error"]["next_step"]
             continue
-        assert answer.status_code == 200, facts
-        assert facts["against"] == target
-        assert 0 <= facts["interval"][0] <= facts["success"] <= facts["interval"][1] <= 1
-        assert len(facts["scores"]) == facts["trials"] >= 1
-        assert {"guess", "truth"} <= {step["kind"] for step in facts["transcript"]}
-        assert (facts["bound"] is None) == (target != DISCREET)
+        assert answer.status_code == 200, details
+        assert details["against"] == target
+        assert 0 <= details["interval"][0] <= details["success"] <= details["interval"][1] <= 1
+        assert len(details["scores"]) == details["trials"] >= 1
+        assert {"guess", "truth"} <= {step["kind"] for step in details["transcript"]}
+        assert (details["bound"] is None) == (target != DISCREET)
         if target == DISCREET and name not in MEASURED:
-            assert dict(facts["allowed"])[1.0] == facts["bound"]
+            assert dict(details["allowed"])[1.0] == details["bound"]
         else:
-            assert facts["allowed"] == []
+            assert details["allowed"] == []
 
 
 def test_the_line_that_privacy_allows_passes_through_the_bound_of_the_attack(server):
-    facts = post(server, "differencing", smallest("differencing", DISCREET)).json()
-    line = dict(facts["allowed"])
-    assert line[1.0] == facts["bound"]
+    details = post(server, "differencing", smallest("differencing", DISCREET)).json()
+    line = dict(details["allowed"])
+    assert line[1.0] == details["bound"]
     assert list(line.values()) == sorted(line.values())
     assert (min(line), max(line)) == (0.1, 10.0)
     assert post(server, "differencing", smallest("differencing", "room")).json()["allowed"] == []
@@ -92,16 +92,16 @@ def test_the_line_that_privacy_allows_passes_through_the_bound_of_the_attack(ser
 def test_the_line_is_the_attacks_own_whatever_its_options_and_its_delta_are(server):
     few = post(server, "linkage", smallest("linkage", DISCREET) | {"options": {"candidates": 2}}).json()
     with_delta = post(server, "differencing", smallest("differencing", DISCREET) | {"delta": 1e-3}).json()
-    for facts in (few, with_delta):
-        assert dict(facts["allowed"])[1.0] == facts["bound"]
+    for details in (few, with_delta):
+        assert dict(details["allowed"])[1.0] == details["bound"]
     assert few["bound"] != post(server, "linkage", smallest("linkage", DISCREET)).json()["bound"]
 
 
 def test_scores_of_before_are_counted_with_those_of_now(server):
     body = smallest("differencing", "room") | {"trials": 20}
-    facts = post(server, "differencing", body | {"earlier": [0, 1] * 10}).json()
-    assert (facts["trials"], facts["success"], facts["scores"]) == (40, 0.75, [1.0] * 20)
-    assert facts["interval"] == pytest.approx(list(confidence.of_a_rate(30, 40, 0.95)))
+    details = post(server, "differencing", body | {"earlier": [0, 1] * 10}).json()
+    assert (details["trials"], details["success"], details["scores"]) == (40, 0.75, [1.0] * 20)
+    assert details["interval"] == pytest.approx(list(confidence.rate_interval(30, 40, 0.95)))
 
 
 def test_nothing_is_spent_and_the_same_seed_plays_the_same_world(server):
@@ -144,10 +144,10 @@ def test_a_key_is_needed(server):
 
 def test_what_takes_too_long_is_stopped_between_two_trials(monkeypatch):
     monkeypatch.setattr(attack_lab, "_LONGEST", 0.0)
-    begun = time.monotonic()
+    started = time.monotonic()
     with pytest.raises(BadInput, match="was stopped"):
         attack_lab._played("averaging", Attempt(against="sticky-noise"), parse_catalog(CATALOG))
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - started < 5
 
 
 @pytest.mark.usefixtures("_clock_stands_still")
@@ -164,8 +164,8 @@ def test_people_of_the_catalogs_shape_are_played_with_and_the_books_hear_nothing
     assert (shape["table"], shape["refused"]) == ("patients", None)
     before = server.get("/v1/ledger?last=1", key=server.owner).json()["head"]
     body = {"against": DISCREET, "people_of": "catalog", "people": 16, "trials": 2, "epsilon": 1}
-    facts = post(server, "differencing", body).json()
-    assert list(facts["sample"]) == ["patients"]
-    assert any("\"sex\" = 'F'" in step["text"] for step in facts["transcript"])
+    details = post(server, "differencing", body).json()
+    assert list(details["sample"]) == ["patients"]
+    assert any("\"sex\" = 'F'" in step["text"] for step in details["transcript"])
     assert server.get("/v1/ledger?last=1", key=server.owner).json()["head"] == before
-    assert "of its own" in post(server, "linkage", {"people_of": "catalog"}).json()["error"]["message"]
+    assert "its own generated people" in post(server, "linkage", {"people_of": "catalog"}).json()["error"]["message"]

@@ -1,9 +1,9 @@
-"""The attack lab: every attack against releases that deserve to fall, and against Discreet through an analyst's door.
+"""The attack lab: attacks on weak releases, and the same attacks on Discreet with an analyst's access.
 
     run("differencing", against="weak")
     run("differencing", against="discreet", epsilon=1)
 
-Nothing here is on the way of private data: worlds are generated, and attackers and weak releases toss numpy's coins.
+No private data is involved: all data are generated, and attackers and weak releases use numpy's randomness.
 """
 
 from discreet.attacks.lab.attack import Attack

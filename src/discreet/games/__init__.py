@@ -1,4 +1,4 @@
-"""Why people would take part: prices, votes, surveys and routes chosen privately, and what a lie is worth there."""
+"""Mechanism design with differential privacy: prices, votes, surveys and routes, and how little a lie gains."""
 
 from discreet.games.auction import DigitalGoods
 from discreet.games.facilities import FacilityLocation

@@ -1,4 +1,4 @@
-"""A seller with as many copies as there are buyers: the price that brings the most, chosen privately."""
+"""Digital goods auction: choose a price with high revenue privately, for a good with unlimited copies."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _bits = SYSTEM_BITS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigitalGoods:
-    """Choose a price by the revenue it would bring, with the exponential mechanism. Who values the good at the price or more buys.
+    """Choose a price by its revenue with the exponential mechanism. Everyone who values the good at the price or more buys.
 
-    A buyer more raises all revenues or leaves them, and so does one who offers more: they move one way, and half the noise
-    is enough (`docs/explanation/proofs/choice.md`), whether buyers come, go, or change their offers.
+    An additional buyer, or a higher valuation, never lowers a revenue. So scores are monotone and half the noise is
+    enough (`docs/explanation/proofs/choice.md`), whether buyers are added, removed or change their valuations.
 
     Args:
-        prices: What may be asked, public.
-        epsilon: How much may be learned about a buyer; smaller is more private. There is no default.
-        monotone: Whether to use that revenues move one way; without, it is the lecture's mechanism.
+        prices: The possible prices, public.
+        epsilon: The privacy loss of a buyer; smaller is more private. There is no default.
+        monotone: Whether to use the monotone scores; False gives the lecture's mechanism.
     """
 
     prices: tuple[Number, ...]
@@ -46,20 +46,20 @@ class DigitalGoods:
         read_flag(self.monotone, name="monotone")
         asked = [finite(price) for price in self.prices]
         if not asked or any(price is None or price <= 0 for price in asked):
-            raise BadInput("Prices are positive numbers.", next_step="Give a list such as prices=[0.5, 1, 2].")
+            raise BadInput("Prices must be positive numbers.", next_step="Give a list such as prices=[0.5, 1, 2].")
         object.__setattr__(self, "prices", tuple(sorted({price for price in asked if price is not None})))
         if self._units()[-1] >= 1 << 31:
-            raise BadInput("Prices have too many digits.", next_step="Take multiples of a coarser step.")
+            raise BadInput("Prices have too many digits.", next_step="Use multiples of a coarser step.")
 
     @classmethod
     def for_people(cls, people: int, *, highest: Number, epsilon: Number, monotone: bool = True) -> Self:
-        """With evenly spaced prices, as many as are worth telling apart: one step is lost in the noise.
+        """Build an auction with evenly spaced prices, with a step that is about the size of the noise.
 
         Args:
-            people: About how many buyers there are, public.
+            people: The approximate number of buyers, public.
             highest: The highest price.
-            epsilon: How much may be learned about a buyer.
-            monotone: Whether to use that revenues move one way.
+            epsilon: The privacy loss of a buyer.
+            monotone: Whether to use the monotone scores.
         """
         n = read_count(people, name="people")
         steps = max(1, min(1 << 20, math.floor(n * read_epsilon(epsilon) / math.log(max(n, 3)))))
@@ -69,13 +69,13 @@ class DigitalGoods:
 
     @property
     def mechanism(self) -> Exponential:
-        """What is charged and drawn: among revenues in units of which every price is a whole number."""
+        """The mechanism that is charged and sampled. Its scores are revenues in units that divide every price."""
         units = self._units()
         return Exponential(sensitivity=units[-1], epsilon=self.epsilon, size=len(units), monotone=self.monotone)
 
     @property
     def choice(self) -> Choice:
-        """The auction as a rule of a game; outcomes are the places of prices in their list."""
+        """The auction as a rule of a game. Outcomes are the indices of prices."""
         return Choice(
             mechanism=self.mechanism,
             scores=self._revenues,
@@ -84,11 +84,12 @@ class DigitalGoods:
         )
 
     def price(self, valuations: object, *, account: Account | None = None) -> Fraction:
-        """The price.
+        """Draw the price.
 
         Args:
-            valuations: What the good is worth to each buyer: a list, an array or a column. Who has no number buys nothing.
-            account: What pays for it; nothing is drawn unless it does.
+            valuations: What the good is worth to each buyer: a list, an array or a column. Entries that are not numbers
+                count as buyers who buy nothing.
+            account: The account to charge. Nothing is drawn if the charge is refused.
         """
         mechanism, revenues = self.mechanism, self._revenues(valuations)
         if account is not None:
@@ -96,15 +97,15 @@ class DigitalGoods:
         return exact(self.prices[mechanism.release(revenues, _bits)])
 
     def revenue_lost(self, confidence: Number) -> float:
-        """The price brings at most this much less than the best of the list, in `confidence` of all auctions.
+        """Return a bound on the revenue lost compared with the best price of the list.
 
         Args:
-            confidence: In which share, such as 0.95.
+            confidence: The probability that the bound holds, such as 0.95.
         """
         return float(self.mechanism.error(confidence) * self._unit)
 
     def revenues(self, valuations: object) -> list[Fraction]:
-        """What each price would bring: exact, for whoever may see it; never released.
+        """Return the exact revenue of each price. It is not private and never released.
 
         Args:
             valuations: What the good is worth to each buyer.
@@ -112,7 +113,7 @@ class DigitalGoods:
         return [int(units) * self._unit for units in self._revenues(valuations)]
 
     def expected_revenue(self, valuations: Reports) -> float:
-        """What the chosen price brings on average: exact, for whoever studies the auction; never released.
+        """Return the exact expected revenue of the chosen price. It is not private and never released.
 
         Args:
             valuations: What the good is worth to each buyer.
@@ -127,7 +128,7 @@ class DigitalGoods:
         return _in_units(self.prices)[1]
 
     def _revenues(self, valuations: object) -> NDArray[np.int64]:
-        """Price times buyers, in units."""
+        """Return price times number of buyers, in units."""
         given = read_numbers(valuations, Fraction(0), exact(self.prices[-1])).given
         at_least = np.searchsorted(np.sort(given.astype(np.float64)), np.array([float(p) for p in self.prices]))
         return np.array(self._units(), np.int64) * (given.size - at_least)
@@ -135,14 +136,14 @@ class DigitalGoods:
 
 @lru_cache(maxsize=64)
 def _in_units(prices: tuple[Number, ...]) -> tuple[Fraction, tuple[int, ...]]:
-    """A unit of which every price is a whole number, and those numbers."""
+    """Return a unit that divides every price, and the prices in this unit."""
     exactly = [exact(price) for price in prices]
     common = math.lcm(*(price.denominator for price in exactly))
     return Fraction(1, common), tuple(price.numerator * (common // price.denominator) for price in exactly)
 
 
 def best_revenue(valuations: Sequence[float] | NDArray[np.float64]) -> float:
-    """The most that any single price brings, of all prices there are: exact, to compare with.
+    """Return the largest revenue of any single price: exact, for comparison; never released.
 
     Args:
         valuations: What the good is worth to each buyer.

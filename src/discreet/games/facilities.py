@@ -1,8 +1,8 @@
-"""Two facilities on a line of places, and what makes the truth the only best report: a share of a lottery in which a lie costs.
+"""Two facilities on a line, located privately and truthfully by mixing a private choice with a lottery.
 
-Everybody is served by the facility that is nearer to the place they *reported*. Where facilities are drawn by lot, whoever lied
-is sometimes sent to the wrong one. With a large enough share of such draws that costs more than a lie can gain elsewhere
-(Nissim, Smorodinsky, Tennenholtz 2012).
+Each person is served by the facility nearer to the location they *reported*. If the facilities are drawn by a lottery, a
+person who lied is sometimes assigned to the wrong one. With a large enough share of lotteries, this costs more than a lie
+can gain otherwise (Nissim, Smorodinsky, Tennenholtz 2012).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from discreet.mechanisms.values.value_reading import whole_number
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FacilityLocation:
-    """Two of the places 0, 1, ..., chosen privately so that people have short ways; reports are places.
+    """Two of the locations 0, 1, ..., chosen privately such that distances are short. Reports are locations.
 
     Args:
-        places: How many places there are, at least 3.
-        epsilon: How much may be learned about a person who is replaced; there is no default.
+        places: The number of locations, at least 3.
+        epsilon: The privacy loss of a person who is replaced; there is no default.
     """
 
     places: int
@@ -40,22 +40,22 @@ class FacilityLocation:
 
     @property
     def outcomes(self) -> list[tuple[int, int]]:
-        """All pairs of places."""
+        """All pairs of locations."""
         return list(itertools.combinations(range(self.places), 2))
 
     @property
     def choice(self) -> Choice:
-        """The private choice alone: by the ways of all people together, which one person can change by `places` - 1."""
+        """The private choice alone. Scores are minus total distances, which one person can change by `places` - 1."""
         mechanism = Exponential(sensitivity=self.places - 1, epsilon=self.epsilon, size=len(self.outcomes))
         return Choice(mechanism=mechanism, scores=self._scores, neighbours=Neighbours.REPLACE_ONE)
 
     def utility(self, place: int, outcome: int, report: int) -> float:
-        """1 for a facility on the doorstep, 0 for one at the other end.
+        """Return the utility of a person: 1 if the facility is at their location, 0 if it is at the other end.
 
         Args:
-            place: Where somebody is.
-            outcome: The index of the pair that was chosen.
-            report: Where they said they are: the nearer facility to it serves them, the first of two that are equally near.
+            place: The location of the person.
+            outcome: The index of the chosen pair.
+            report: The reported location. The facility nearest to it serves the person, the first one in a tie.
         """
         first, second = self.outcomes[outcome]
         served = first if abs(report - first) <= abs(report - second) else second
@@ -63,7 +63,7 @@ class FacilityLocation:
 
     @property
     def cost_of_lie(self) -> float:
-        """How much the best lie loses, on average, where the pair is drawn by lot."""
+        """The expected loss of the best lie if the pair is drawn by lottery."""
         pairs = range(len(self.outcomes))
         return min(
             math.fsum(self.utility(place, pair, place) - self.utility(place, pair, lie) for pair in pairs) / len(pairs)
@@ -72,17 +72,17 @@ class FacilityLocation:
 
     @property
     def share_needed(self) -> float:
-        """The share of lotteries from which on every lie costs: q with q * cost = (1 - q)(e**epsilon - 1)."""
+        """The share of lotteries above which every lie costs: q with q * cost = (1 - q)(e**epsilon - 1)."""
         gain = math.expm1(float(self.choice.replacement_epsilon))
         return gain / (gain + self.cost_of_lie)
 
     def truthful(self) -> Mixture:
-        """The choice with so large a share of the lottery that lying loses, whatever others report."""
+        """Return the choice mixed with enough lotteries that lying loses, whatever others report."""
         share = Fraction(math.nextafter(self.share_needed, 1))
         return Mixture(rule=self.choice, other=Lottery(outcomes=len(self.outcomes)), share=share)
 
     def _scores(self, reports: Reports) -> NDArray[np.int64]:
-        """Minus everybody's way to the nearer of two places; who reports no place counts nowhere."""
+        """Return minus the total distance to the nearer facility. Invalid reports count as 0."""
         named = [whole_number(report) for report in reports]
         there = np.array([place for place in named if place is not None and 0 <= place < self.places], np.int64)
         ways = [np.minimum(abs(there - first), abs(there - second)).sum() for first, second in self.outcomes]

@@ -1,7 +1,6 @@
-"""Private choices as rules of a game: what is reported decides how likely each outcome is.
+"""Private choices as rules of a game: the reports determine the probability of each outcome.
 
-A rule's `law` is exact up to the rounding of floats and is for whoever studies a game; what is played is `choose`, which draws
-exactly.
+A rule's `law` is exact up to floating-point rounding and is for the analysis of a game. `choose` samples exactly.
 """
 
 from __future__ import annotations
@@ -26,37 +25,38 @@ Reports = Sequence[Any]
 
 
 class Rule(Protocol):
-    """What a game is played by: how likely each outcome is, how much one report can change that, and a draw."""
+    """A rule of a game: the distribution of outcomes, its sensitivity to one report, and exact sampling."""
 
     @property
     def replacement_epsilon(self) -> Fraction:
-        """How much one person who reports something else can change the chance of any outcome: a factor of e to this."""
+        """Epsilon under replacement: changing one report changes each probability by at most a factor of e to this."""
 
     def law(self, reports: Reports) -> Floats:
-        """The chance of each outcome.
+        """Return the probability of each outcome.
 
         Args:
-            reports: What everybody says, in the order of the people.
+            reports: The reports of all people, in order.
         """
 
     def choose(self, reports: Reports, bits: RandomBits = SYSTEM_BITS) -> int:
-        """The index of the outcome, drawn exactly.
+        """Draw the index of an outcome, with its exact probability.
 
         Args:
-            reports: What everybody says.
-            bits: Where randomness comes from: the system, unless a test says otherwise.
+            reports: The reports of all people.
+            bits: The source of randomness; the system's unless a test replaces it.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One of several outcomes, chosen privately by scores that reports give.
+    """One of several outcomes, chosen privately by scores computed from the reports.
 
     Args:
         mechanism: The exponential mechanism or permute-and-flip, with the sensitivity of the scores.
-        scores: From everybody's reports to a whole number for each outcome.
-        neighbours: For which relation the sensitivity is. A lie replaces a report: under add-remove that is two steps.
-        ordered: Whether one report in place of another moves all scores one way, as a valuation does; then a lie is one step.
+        scores: The function from all reports to an integer score for each outcome.
+        neighbours: The relation to which the sensitivity refers. A lie replaces a report: two steps under add-remove.
+        ordered: Whether replacing a report moves all scores in the same direction, as a valuation does. Then a lie is
+            one step.
     """
 
     mechanism: Exponential | PermuteAndFlip
@@ -67,21 +67,21 @@ class Choice:
     def __post_init__(self) -> None:
         if self.neighbours is Neighbours.REPLACE_ONE and self.mechanism.monotone and not self.ordered:
             raise BadInput(
-                "Scores are monotone when a person comes, not when one is replaced.",
-                next_step="Make the mechanism without monotone=True.",
+                "Scores are monotone if a person is added, but not if one is replaced.",
+                next_step="Create the mechanism without monotone=True.",
             )
 
     @property
     def replacement_epsilon(self) -> Fraction:
-        """Epsilon, or twice epsilon where it is the price of one who comes or goes."""
+        """Epsilon, or twice epsilon if epsilon refers to adding or removing a person."""
         one_step = self.neighbours is Neighbours.REPLACE_ONE or self.ordered
         return exact(self.mechanism.epsilon) * (1 if one_step else 2)
 
     def law(self, reports: Reports) -> Floats:
-        """The chance of each outcome.
+        """Return the probability of each outcome.
 
         Args:
-            reports: What everybody says.
+            reports: The reports of all people.
         """
         scores = self.scores(reports)
         coins = np.exp((scores - scores.max()).astype(np.float64) * float(self.mechanism.rate))
@@ -90,11 +90,11 @@ class Choice:
         return _permute_and_flip(coins)
 
     def choose(self, reports: Reports, bits: RandomBits = SYSTEM_BITS) -> int:
-        """The index of the outcome, drawn exactly.
+        """Draw the index of an outcome, with its exact probability.
 
         Args:
-            reports: What everybody says.
-            bits: Where randomness comes from: the system, unless a test says otherwise.
+            reports: The reports of all people.
+            bits: The source of randomness; the system's unless a test replaces it.
         """
         return self.mechanism.release(self.scores(reports), bits)
 
@@ -106,7 +106,10 @@ def _gauss(points: int) -> tuple[Floats, Floats]:
 
 
 def _permute_and_flip(coins: Floats) -> Floats:
-    """P(i) = coin_i times the integral over t from 0 to 1 of the product of 1 - t coin_j, j not i: a polynomial, so that Gauss's points are exact."""
+    """Return P(i) = coin_i times the integral over t from 0 to 1 of the product of 1 - t coin_j for j other than i.
+
+    The integrand is a polynomial, so Gauss-Legendre quadrature is exact.
+    """
     points, weights = _gauss(coins.size // 2 + 1)
     tails = 1 - np.outer((points + 1) / 2, coins)
     law = [coin * (weights / 2 * np.delete(tails, i, axis=1).prod(axis=1)).sum() for i, coin in enumerate(coins)]
@@ -115,34 +118,34 @@ def _permute_and_flip(coins: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lottery:
-    """Every outcome is equally likely, whatever is reported: nobody can change it.
+    """All outcomes are equally likely, for any reports.
 
     Args:
-        outcomes: How many there are.
+        outcomes: The number of outcomes.
     """
 
     outcomes: int
 
     @property
     def replacement_epsilon(self) -> Fraction:
-        """None at all."""
+        """Zero, since reports do not matter."""
         return Fraction(0)
 
     def law(self, reports: Reports) -> Floats:
-        """The same chance for each.
+        """Return equal probabilities.
 
         Args:
-            reports: Not looked at.
+            reports: Ignored.
         """
         del reports
         return np.full(self.outcomes, 1 / self.outcomes)
 
     def choose(self, reports: Reports, bits: RandomBits = SYSTEM_BITS) -> int:
-        """The index of the outcome, drawn exactly.
+        """Draw the index of an outcome, with its exact probability.
 
         Args:
-            reports: Not looked at.
-            bits: Where randomness comes from: the system, unless a test says otherwise.
+            reports: Ignored.
+            bits: The source of randomness; the system's unless a test replaces it.
         """
         del reports
         return int(uniform_below(self.outcomes, 1, bits)[0])
@@ -150,12 +153,12 @@ class Lottery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixture:
-    """A rule that is replaced by another one in a share of all cases, decided by a coin that nobody sees.
+    """A rule that is replaced by another one with a fixed probability; the coin flip is secret.
 
     Args:
-        rule: The one that is mostly used.
-        other: The one that takes its place.
-        share: How often.
+        rule: The main rule.
+        other: The rule that replaces it.
+        share: The probability of the other rule.
     """
 
     rule: Rule
@@ -167,24 +170,24 @@ class Mixture:
 
     @property
     def replacement_epsilon(self) -> Fraction:
-        """The larger of both."""
+        """The larger epsilon of both rules."""
         return max(self.rule.replacement_epsilon, self.other.replacement_epsilon)
 
     def law(self, reports: Reports) -> Floats:
-        """The chance of each outcome.
+        """Return the probability of each outcome.
 
         Args:
-            reports: What everybody says.
+            reports: The reports of all people.
         """
         share = float(self.share)
         return (1 - share) * self.rule.law(reports) + share * self.other.law(reports)
 
     def choose(self, reports: Reports, bits: RandomBits = SYSTEM_BITS) -> int:
-        """The index of the outcome, drawn exactly.
+        """Draw the index of an outcome, with its exact probability.
 
         Args:
-            reports: What everybody says.
-            bits: Where randomness comes from: the system, unless a test says otherwise.
+            reports: The reports of all people.
+            bits: The source of randomness; the system's unless a test replaces it.
         """
         by_other = bool(bernoulli(exact(self.share), 1, bits)[0])
         return (self.other if by_other else self.rule).choose(reports, bits)

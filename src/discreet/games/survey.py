@@ -1,6 +1,6 @@
-"""A survey that buys participation: people say what a unit of epsilon costs them, and are paid for what they lose.
+"""A survey that buys participation: people state their cost per unit of epsilon, and are paid for their privacy loss.
 
-Their answers are protected. What they ask for is not: who asks for little is in, which everybody can see.
+Their answers are protected. Their costs are not: people with low costs take part, which is visible.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _bits = SYSTEM_BITS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purchase:
-    """Who takes part, for how much, and what they lose.
+    """The participants of a survey, their payment and their privacy loss.
 
     Args:
-        people: Their places in the list of costs, the cheapest first.
-        payment: What each of them gets.
-        epsilon: What each of them loses; 0 where nobody takes part.
-        missing: How many do not take part.
+        people: Indices of the participants in the list of costs, the cheapest first.
+        payment: The payment to each participant.
+        epsilon: The privacy loss of each participant; 0 without participants.
+        missing: The number of people who do not take part.
     """
 
     people: tuple[int, ...]
@@ -40,14 +40,15 @@ class Purchase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FairQuery:
-    """How many people have a property, bought for at most a budget so that nobody gains by naming a false cost.
+    """Count people with a property, with payments within a budget, such that stating a false cost never pays.
 
-    Of n people the k cheapest take part, k as large as cost_k / (n - k) <= budget / k allows; each loses epsilon = 1 / (n - k), which makes the noise as
-    large as what the others leave open, and gets min(budget / k, cost_(k+1) / (n - k)), never less than it cost them.
+    Of n people the k cheapest take part, with the largest k such that cost_k / (n - k) <= budget / k. Each of them has
+    epsilon = 1 / (n - k), for which the noise is as large as the uncertainty about the others, and is paid
+    min(budget / k, cost_(k+1) / (n - k)), which is never less than their cost.
     Citation: Ghosh, Roth 2011, "Selling Privacy at Auction" (arXiv:1011.1375).
 
     Args:
-        budget: What all of them together may get.
+        budget: The limit on the sum of all payments.
     """
 
     budget: Number
@@ -55,19 +56,19 @@ class FairQuery:
     def __post_init__(self) -> None:
         amount = finite(self.budget)
         if amount is None or amount <= 0:
-            raise BadInput("A budget is a positive number.", next_step="Give an amount such as budget=100.")
+            raise BadInput("A budget must be a positive number.", next_step="Give an amount such as budget=100.")
 
     def buy(self, costs: Sequence[Number]) -> Purchase:
-        """Who would take part.
+        """Return who takes part, for which payment and privacy loss.
 
         Args:
-            costs: What each person asks for a unit of epsilon, at least 0. These are not protected.
+            costs: The cost of a unit of epsilon to each person, at least 0. Costs are not protected.
         """
-        asked = [finite(cost) for cost in costs]
-        known = [cost for cost in asked if cost is not None and cost >= 0]
-        if len(known) < len(asked) or len(known) < 2:
+        given = [finite(cost) for cost in costs]
+        known = [cost for cost in given if cost is not None and cost >= 0]
+        if len(known) < len(given) or len(known) < 2:
             raise BadInput(
-                "Costs are numbers of at least 0, of two people or more.", next_step="Ask everybody for one."
+                "Costs must be numbers of at least 0, for two or more people.", next_step="Give a cost for each person."
             )
         order = sorted(range(len(known)), key=lambda i: (known[i], i))
         n, budget = len(known), exact(self.budget)
@@ -78,28 +79,28 @@ class FairQuery:
         return Purchase(people=tuple(order[:count]), payment=payment, epsilon=Fraction(1, n - count), missing=n - count)
 
     def ask(self, answers: Sequence[bool], costs: Sequence[Number], *, account: Account | None = None) -> Statistic:
-        """How many of all people have the property. Its ± covers those who do not take part: half of them are counted.
+        """Estimate how many people have the property. Half of the non-participants are counted; the ± includes them.
 
         Args:
-            answers: Whether each person has the property: True and 1 are a yes, anything else is a no, so that nobody's answer decides whether there
-                is a survey. Of those who do not take part it is not looked at.
-            costs: What each person asks for a unit of epsilon.
-            account: What pays for it in epsilon; nothing is drawn unless it does.
+            answers: Whether each person has the property: True and 1 mean yes, anything else means no, so that no
+                answer can make the survey fail. Answers of non-participants are ignored.
+            costs: The cost of a unit of epsilon to each person.
+            account: The account to charge. Nothing is drawn if the charge is refused.
         """
-        bought, said = self.buy(costs), read_items(answers)
-        if len(said) != len(costs):
-            raise BadData("There is one answer for each cost.", next_step="Give as many answers as costs.")
-        middle, everybody = Fraction(bought.missing, 2), Fraction(len(costs))
+        bought, items = self.buy(costs), read_items(answers)
+        if len(items) != len(costs):
+            raise BadData("The numbers of answers and costs differ.", next_step="Give one answer for each cost.")
+        middle, people = Fraction(bought.missing, 2), Fraction(len(costs))
         if not bought.people:
-            return Statistic(float(middle), Loss(0), lambda _: (Fraction(0), everybody))
+            return Statistic(float(middle), Loss(0), lambda _: (Fraction(0), people))
         mechanism = Laplace(sensitivity=1, epsilon=bought.epsilon)
         if account is not None:
             account.charge([mechanism])
-        count = mechanism.release(sum(whole_number(said[person]) == 1 for person in bought.people), _bits)
+        count = mechanism.release(sum(whole_number(items[person]) == 1 for person in bought.people), _bits)
         value = count + middle
 
         def around(level: Fraction) -> tuple[Fraction, Fraction]:
             width = mechanism.error(read_level(level)) + middle
             return value - width, value + width
 
-        return Statistic.within(value, Loss(mechanism.pure_epsilon), around, bounds=(Fraction(0), everybody))
+        return Statistic.within(value, Loss(mechanism.pure_epsilon), around, bounds=(Fraction(0), people))

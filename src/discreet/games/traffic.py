@@ -1,8 +1,9 @@
-"""A large game: routes whose cost grows with how many take them, and advice that is nearly best for everybody.
+"""Private routing advice: a large game with routes whose costs increase with load, and nearly optimal advice for everyone.
 
-In every round each person's adviser weighs routes by what they have cost so far, as the *noisy* loads tell, and names one. Loads are
-public, advice is seen by its person alone: whatever others see about somebody has passed the noise (joint differential
-privacy; Kearns, Pai, Roth, Ullman 2014, arXiv:1207.4084). The rounds together are a correlated equilibrium up to the regret.
+In each round, each person's adviser weights routes by their past costs, computed from *noisy* loads, and draws one.
+Loads are public, and each person sees only their own advice: everything that others see about a person is protected by
+noise (joint differential privacy; Kearns, Pai, Roth, Ullman 2014, arXiv:1207.4084). All rounds together are a correlated
+equilibrium up to the regret.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from discreet.noise import SYSTEM_BITS, RandomBits
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 _ONE_MOVES = 1.4142135623730951
-"""Whoever takes another route is one less here and one more there: √2, rounded up."""
+"""L2 sensitivity of loads: a person who changes route changes two loads by 1. √2, rounded up."""
 _bits = SYSTEM_BITS
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What a route costs: `empty` when nobody takes it, `full` when everybody does, and in proportion between.
+    """The cost of a route, which is linear in its load.
 
     Args:
-        empty: From 0 to 1.
-        full: From `empty` to 1.
+        empty: The cost if no one takes the route, from 0 to 1.
+        full: The cost if everyone takes it, from `empty` to 1.
     """
 
     empty: float
@@ -42,16 +43,19 @@ class Route:
 
     def __post_init__(self) -> None:
         if finite(self.empty) is None or finite(self.full) is None or not 0 <= self.empty <= self.full <= 1:
-            raise BadInput("A route costs from 0 to 1, and no less when it is full.", next_step="Give Route(0.2, 0.9).")
+            raise BadInput(
+                "The costs of a route must satisfy 0 <= empty <= full <= 1.",
+                next_step="Give, for example, Route(0.2, 0.9).",
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What comes of the rounds.
+    """The result of all rounds.
 
     Args:
-        loads: How many were told to take each route in each round, with noise: public.
-        shares: How often each person is told to take each route: row i is for person i alone.
+        loads: The noisy number of people advised to take each route in each round: public.
+        shares: How often each person is advised to take each route: row i is for person i only.
     """
 
     loads: Integers
@@ -60,16 +64,16 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """Advice on routes for a number of rounds. A person's detours are protected: what they replace by others changes two loads of a round by 1.
+    """Advice on routes for a number of rounds. The detours of each person are protected.
 
-    Guarantee: (epsilon, delta) joint differential privacy, replace-one: all that others see about a person are the noisy loads of all rounds, which have L2
-    sensitivity √2 a round and are charged as one zCDP budget.
+    Guarantee: (epsilon, delta) joint differential privacy, replace-one. Others see only the noisy loads of all rounds,
+    which have L2 sensitivity √2 per round and are charged as one zCDP budget.
 
     Args:
-        routes: What they cost.
-        rounds: How often advice is given.
-        epsilon: How much others may learn about a person over all rounds.
-        delta: Beside it.
+        routes: The routes with their costs.
+        rounds: The number of rounds.
+        epsilon: The privacy loss of a person towards others, over all rounds.
+        delta: The delta of this guarantee.
     """
 
     routes: Sequence[Route]
@@ -80,21 +84,21 @@ class Traffic:
     def __post_init__(self) -> None:
         read_count(self.rounds, name="rounds", most=10**6)
         if len(self.routes) < 2:
-            raise BadInput("There must be a choice of routes.", next_step="Give two or more.")
-        self.mechanism  # noqa: B018  refuses what cannot be drawn
+            raise BadInput("There must be at least two routes.", next_step="Give two or more routes.")
+        self.mechanism  # noqa: B018  refuses invalid parameters
 
     @property
     def mechanism(self) -> Gaussian:
-        """What one round is drawn from; `rounds` of it are charged."""
+        """The mechanism of one round. It is charged `rounds` times."""
         rho = exact(rho_of_epsilon(float(self.epsilon), delta=float(self.delta)))
         return Gaussian.for_rho(sensitivity=_ONE_MOVES, rho=rho / self.rounds, size=len(self.routes))
 
     def advise(self, detours: Floats, *, account: Account | None = None) -> Advice:
-        """Play all rounds.
+        """Run all rounds and return the advice.
 
         Args:
-            detours: What each route costs each person beside its load, from 0 to 1: one row a person.
-            account: What pays for it; nothing is drawn unless it does.
+            detours: The cost of each route to each person in addition to its load, from 0 to 1: one row per person.
+            account: The account to charge. Nothing is drawn if the charge is refused.
         """
         own, mechanism = _read_detours(detours, len(self.routes)), self.mechanism
         if account is not None:
@@ -103,12 +107,12 @@ class Traffic:
         return Advice(played.noisy, played.shares)
 
     def regrets(self, detours: Floats, *, noiseless: bool = False, bits: RandomBits = SYSTEM_BITS) -> Floats:
-        """How much less each person would have paid, a round, with the best single route: exact, to study; never released.
+        """Return each person's regret per round compared with their best single route: exact, for analysis; never released.
 
         Args:
-            detours: What each route costs each person beside its load.
-            noiseless: Whether to leave the noise out, to compare with.
-            bits: Where randomness comes from: the system, unless a test says otherwise.
+            detours: The cost of each route to each person in addition to its load.
+            noiseless: Whether to omit the noise, for comparison.
+            bits: The source of randomness; the system's unless a test replaces it.
         """
         mechanism, own = self.mechanism, _read_detours(detours, len(self.routes))
         noise: Callable[[Integers], Integers] = (lambda x: x) if noiseless else lambda x: mechanism.release(x, bits)
@@ -117,7 +121,7 @@ class Traffic:
         paid, single = np.zeros(people), np.zeros(own.shape)
         for loads, taken in zip(played.loads, played.taken, strict=True):
             paid += self._costs(loads / people)[taken]
-            alone = np.broadcast_to(loads + 1, own.shape).copy()  # whoever moves to a route adds to its load
+            alone = np.broadcast_to(loads + 1, own.shape).copy()  # moving to a route adds to its load
             alone[np.arange(people), taken] -= 1
             single += self._costs(alone / people)
         paid += (played.shares * own).sum(axis=1) * self.rounds
@@ -152,16 +156,21 @@ class _Played:
 
 
 def _drawn(weights: Floats, bits: RandomBits) -> Integers:
-    """For each row an index in proportion to its weights. Privacy does not rest on these coins, which may be floats."""
+    """Draw an index per row in proportion to its weights. Privacy does not depend on these draws, so floats are safe."""
     running = np.cumsum(weights, axis=1)
     uniform = (bits.words(len(weights), 64) >> np.uint64(11)) * 2.0**-53
     return (uniform[:, None] * running[:, -1:] >= running[:, :-1]).sum(axis=1)
 
 
 def _read_detours(detours: object, routes: int) -> Floats:
-    """One row a person, clamped to 0 and 1; what is no number is 1, so that nobody's row decides whether there is advice."""
+    """Clamp detours to 0 and 1. NaN becomes 1, so that no person's row can make the game fail."""
     if type(detours) is not np.ndarray or detours.dtype.kind not in "iuf" or detours.ndim != 2:
-        raise BadData("Detours are an array of numbers, a row for each person.", next_step="Give a numpy array.")
+        raise BadData(
+            "Detours must be an array of numbers with one row per person.",
+            next_step="Give a two-dimensional numpy array.",
+        )
     if detours.shape[1] != routes or not len(detours):
-        raise BadData("There is one detour for each route.", next_step="Give as many columns as there are routes.")
+        raise BadData(
+            "Detours must have one column per route and at least one row.", next_step="Give one column per route."
+        )
     return np.clip(np.nan_to_num(detours.astype(np.float64), nan=1.0), 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""What a lie is worth: computed over all lies of all coalitions, beside what the guarantee allows."""
+"""The gain from lying: computed over all lies of all coalitions, with the bound from the privacy guarantee."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from discreet.errors import BadInput
 from discreet.games.private_choice import Floats, Rule
 
 Utility = Callable[[Any, int, Any], float]
-"""What somebody of a type has of an outcome, having reported something: at least 0."""
+"""The utility of a person from their type, an outcome and their report: at least 0."""
 _MOST_CASES = 10**6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truthfulness:
-    """The best that lying can do in one game, and the worst.
+    """The largest gain and the largest loss from lying in one game.
 
     Args:
-        coalition: How many lie together.
-        gain: The most that the liars' utilities together rise above those of the truth; below 0 if every lie costs.
-        allowed: What the guarantee allows for those liars: e to (coalition times epsilon of a replacement), less 1, times what the truth gives them.
-        liars: Who they are.
-        lies: What they report.
-        tightest: The largest gain over what is allowed, of all lies: never above 1.
-        loss: The most that lying costs a coalition. It is limited as the gain is: any report is nearly as good as the truth.
+        coalition: The number of people who lie together.
+        gain: The largest increase of the liars' total utility over the truth; negative if every lie costs.
+        allowed: The bound from the guarantee for these liars: (e^(coalition * replacement epsilon) - 1) times their
+            utility under the truth.
+        liars: The people in this coalition.
+        lies: Their reports.
+        tightest: The largest ratio of gain to bound over all lies: never above 1.
+        loss: The largest loss of a coalition from lying. It is bounded like the gain.
     """
 
     coalition: int
@@ -42,29 +43,30 @@ class Truthfulness:
     loss: float
 
     def __repr__(self) -> str:
-        who = "nobody" if self.coalition == 1 else f"no {self.coalition} together"
+        who = "one liar" if self.coalition == 1 else f"{self.coalition} liars together"
         if self.gain < 0:
-            return f"{who} can lie without losing {-self.gain:.4g} or more"
-        return f"{who} can gain more than {self.gain:.4g} by lying ({self.allowed:.4g} allowed), or lose more than {self.loss:.4g}"
+            return f"{who} lose at least {-self.gain:.4g}"
+        return f"{who} gain at most {self.gain:.4g} (bound: {self.allowed:.4g}) and lose at most {self.loss:.4g}"
 
 
 def truthfulness(
     mechanism: Rule, utilities: Utility, *, truth: Sequence[Any], reports: Sequence[Any], coalition: int = 1
 ) -> Truthfulness:
-    """The largest gain from a lie, over all lies of all coalitions of a size, computed from the rule's exact law.
+    """Compute the largest gain over all lies of all coalitions of a size, from the rule's exact distribution.
 
-    The bound needs utilities of at least 0, and that what somebody reported does not by itself make an outcome better for them.
+    The bound requires that utilities are at least 0, and that a false report does not by itself increase the utility of
+    an outcome.
 
     Args:
         mechanism: The rule of the game.
-        utilities: From a type, an outcome's index and what was reported to what that is worth to somebody of this type.
-        truth: Everybody's type, which is what they would report if they told the truth.
-        reports: Everything that can be reported.
-        coalition: How many lie together, sharing what they gain.
+        utilities: The function from a type, the index of an outcome and a report to the utility of a person of this type.
+        truth: The types of all people, which are their truthful reports.
+        reports: All possible reports.
+        coalition: The number of people who lie together and share their gain.
     """
     size = read_count(coalition, name="coalition", most=len(truth))
     if math.comb(len(truth), size) * len(reports) ** size > _MOST_CASES:
-        raise BadInput("There are too many lies to try.", next_step="Take fewer people, reports or liars.")
+        raise BadInput("There are too many lies to try.", next_step="Use fewer people, reports or liars.")
     honest = mechanism.law(tuple(truth))
     factor = math.expm1(float(size * mechanism.replacement_epsilon))
     table = _Table(utilities, honest.size)
@@ -101,6 +103,6 @@ class _Table:
         if known is None:
             values = [self._utilities(kind, outcome, report) for outcome in range(self._outcomes)]
             if min(values) < 0:
-                raise BadInput("Utilities are at least 0.", next_step="Add a constant to all of them.")
+                raise BadInput("Utilities must be at least 0.", next_step="Add a constant to all of them.")
             known = self._known[kind, report] = np.array(values, np.float64)
         return known

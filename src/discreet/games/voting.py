@@ -1,4 +1,4 @@
-"""Votes: a winner chosen privately by first places or by points."""
+"""Voting: choose a winner privately by plurality or by Borda points."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from discreet.mechanisms.values.value_reading import whole_number
 
 
 def plurality(candidates: int, *, epsilon: Number, neighbours: Neighbours | str = Neighbours.ADD_REMOVE) -> Choice:
-    """Whoever is first on most ballots wins, likely. A ballot is a tuple of all candidates 0, 1, ..., the best first.
+    """Choose a candidate who is first on many ballots. A ballot is a tuple of all candidates 0, 1, ..., the best first.
 
     Args:
-        candidates: How many there are.
-        epsilon: How much may be learned about a voter; there is no default.
-        neighbours: What a voter changes: a ballot that comes or goes, or one that is replaced.
+        candidates: The number of candidates.
+        epsilon: The privacy loss of a voter; there is no default.
+        neighbours: The neighbouring relation: a ballot is added or removed, or one is replaced.
     """
     points = [1] + [0] * (read_count(candidates, name="candidates", least=2) - 1)
     return _by_points(points, epsilon, neighbours)
 
 
 def borda(candidates: int, *, epsilon: Number, neighbours: Neighbours | str = Neighbours.ADD_REMOVE) -> Choice:
-    """The last on a ballot gets no point, the one before 1, and so on; whoever has most wins, likely.
+    """Choose a candidate with many points: the last on a ballot gets 0 points, the one before 1, and so on.
 
     Args:
-        candidates: How many there are.
-        epsilon: How much may be learned about a voter; there is no default.
-        neighbours: What a voter changes: a ballot that comes or goes, or one that is replaced.
+        candidates: The number of candidates.
+        epsilon: The privacy loss of a voter; there is no default.
+        neighbours: The neighbouring relation: a ballot is added or removed, or one is replaced.
     """
     points = list(range(read_count(candidates, name="candidates", least=2)))[::-1]
     return _by_points(points, epsilon, neighbours)
@@ -44,14 +44,14 @@ def _by_points(points: list[int], epsilon: Number, neighbours: Neighbours | str)
         sensitivity=points[0],
         epsilon=epsilon,
         size=len(points),
-        monotone=relation is Neighbours.ADD_REMOVE,  # a ballot more gives points and takes none
+        monotone=relation is Neighbours.ADD_REMOVE,  # an additional ballot only adds points
     )
 
     def scores(ballots: Reports) -> NDArray[np.int64]:
         total = np.zeros(len(points), np.int64)
         for ballot in ballots:
             named = _candidates_on(ballot)
-            # A ballot that is not all candidates counts nowhere: nobody's ballot may decide whether there is an election.
+            # An invalid ballot counts as no points: no ballot may make the election fail.
             if len(named) == len(points) and set(named) == set(range(len(points))):
                 total[np.array(named, np.int64)] += points
         return total
@@ -60,7 +60,7 @@ def _by_points(points: list[int], epsilon: Number, neighbours: Neighbours | str)
 
 
 def _candidates_on(ballot: object) -> list[int | None]:
-    """In order, None for what is none; nobody is on what is no ballot."""
+    """Return the candidates on a ballot in order, with None for invalid entries; an empty list for an invalid ballot."""
     if not isinstance(ballot, Sequence) and not (isinstance(ballot, np.ndarray) and ballot.ndim):
         return []
     return [whole_number(item) for item in ballot]

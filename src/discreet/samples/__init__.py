@@ -1,4 +1,4 @@
-"""Generated public worlds: nobody in them exists, so demos, tests and attacks may do with them as they like."""
+"""Generated public data for demonstrations, tests and attacks. No real people are in them."""
 
 from discreet.samples.clinic import clinic, write_clinic
 

@@ -1,4 +1,4 @@
-"""A clinic: patients, their visits, and the wards. A few patients come very often, as in life."""
+"""A clinic: patients, their visits, and wards. A few patients have very many visits."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ public = true
 
 
 def clinic(*, patients: int = 100_000, visits: int = 1_000_000, seed: int = 0) -> dict[str, pa.Table]:
-    """The three tables as Arrow, the same for the same seed."""
+    """Return the three tables as Arrow; the same seed gives the same tables."""
     import pyarrow as pa  # noqa: PLC0415  heavy; only worlds need it
 
     rng = np.random.default_rng(seed)
@@ -78,12 +78,12 @@ def clinic(*, patients: int = 100_000, visits: int = 1_000_000, seed: int = 0) -
             "date": np.datetime64(FIRST_DAY) + rng.integers(0, days, visits),
         }
     )
-    places = pa.table({"ward": list(WARDS), "floor": [0, 2, 1], "beds": [40, 24, 60]})
-    return {"patients": people, "visits": stays, "wards": places}
+    rooms = pa.table({"ward": list(WARDS), "floor": [0, 2, 1], "beds": [40, 24, 60]})
+    return {"patients": people, "visits": stays, "wards": rooms}
 
 
 def _visitors(rng: np.random.Generator, patients: int, visits: int) -> np.ndarray:
-    """Who each visit belongs to: weights are heavy-tailed, so that some people exceed any sensible limit."""
+    """Draw the patient of each visit, with heavy-tailed weights, so that some patients exceed any contribution bound."""
     weights = rng.lognormal(0, 1.1, patients)
     ends = np.cumsum(weights / weights.sum())
     return np.minimum(np.searchsorted(ends, rng.random(visits)), patients - 1)
@@ -96,7 +96,7 @@ def _wards(rng: np.random.Generator, ages: np.ndarray) -> np.ndarray:
 
 
 def write_clinic(folder: str | Path, *, patients: int = 100_000, visits: int = 1_000_000, seed: int = 0) -> Path:
-    """The clinic as Parquet files with its catalog; the path of the catalog."""
+    """Write the clinic as Parquet files with a catalog, and return the catalog's path."""
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     target = Path(folder)

@@ -1,4 +1,4 @@
-"""Friendships of people who do not exist: few have many friends, and friends of friends are friends."""
+"""A generated network of friendships: few people have many friends, and friends of friends are often friends."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import numpy as np
 
 
 def friendships(people: int, *, each: int = 5, closing: float = 0.5, seed: int = 0) -> list[tuple[int, int]]:
-    """A network that grows: whoever comes makes friends with those who have many, and often with a friend of a new friend.
+    """Generate a network by preferential attachment: newcomers befriend people with many friends, and friends of these.
 
     Citation: Holme, Kim 2002 (arXiv:cond-mat/0110452).
 
     Args:
-        people: How many; they are called 0, 1, ....
-        each: How many friends a newcomer makes.
-        closing: How often the next friend is a friend of the last one.
-        seed: Of the world.
+        people: The number of people; their ids are 0, 1, ....
+        each: The number of friends that a newcomer makes.
+        closing: The probability that the next friend is a friend of the last one.
+        seed: The same seed gives the same network.
     """
     draw = np.random.default_rng(seed)
     near: list[list[int]] = [[] for _ in range(people)]
-    ends = list(range(each))  # everybody as often as they have friends, and the first ones once more
+    ends = list(range(each))  # each person once per friend; the first ones once more
     edges = []
 
     def befriend(one: int, other: int) -> None:
@@ -28,7 +28,7 @@ def friendships(people: int, *, each: int = 5, closing: float = 0.5, seed: int =
         ends.append(other)
 
     for newcomer in range(each, people):
-        around: list[int] = []  # friends of the last friend who was not made through another
+        around: list[int] = []  # friends of the last friend drawn by attachment
         while len(near[newcomer]) < each:
             close = bool(around) and draw.random() < closing
             among = around if close else ends

@@ -1,4 +1,4 @@
-"""Subscribers who rate films: a few films are seen by nearly everybody, most by few, as in the Netflix Prize."""
+"""Subscribers who rate films: a few films have very many ratings and most have few, as in the Netflix Prize."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Ratings:
     starts: Ints
 
     def of_film(self, film: int) -> slice:
-        """The rows of a film."""
+        """Return the rows of a film."""
         return slice(int(self.starts[film]), int(self.starts[film + 1]))
 
     def by_user(self) -> tuple[Ints, Ints]:
-        """Rows in the order of users, and where each user's begin."""
+        """Return the rows sorted by user, and the start of each user's rows."""
         order = np.argsort(self.users, kind="stable")
         return order, np.searchsorted(self.users[order], np.arange(int(self.users.max()) + 2))
 
 
 def ratings(*, users: int = 50_000, films: int = 5_000, seed: int = 0) -> Ratings:
-    """The same for the same seed. Each user has 20 to 250 ratings, some 50 in the middle."""
+    """Generate ratings; the same seed gives the same ratings. Each user has 20 to 250 ratings, typically 50."""
     rng = np.random.default_rng(seed)
     counts = np.clip(rng.lognormal(np.log(50), 0.7, users), 20, MOST_RATINGS).astype(np.int64)
     popularity = 1 / (np.arange(films) + 10) ** 0.9

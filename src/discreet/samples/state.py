@@ -1,4 +1,4 @@
-"""A state: adults with a zip code, a birth date and a sex, as on a voter list; some of them were in hospital."""
+"""A state: adults with zip code, birth date and sex, as on a voter list; some of them were in hospital."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class State:
     zip_count: int
 
     def quasi_identifiers(self) -> Ints:
-        """One number for zip code, birth date and sex together: equal where all three are."""
+        """Return one number per person for zip code, birth date and sex: equal if all three are equal."""
         return ((self.zips * 100_000) + self.born + 50_000) * 2 + self.is_male
 
     def describe(self, person: int) -> str:
-        """Somebody as on the voter list."""
+        """Describe a person as on the voter list."""
         zip_code, born = zip_name(int(self.zips[person])), birth_date(int(self.born[person]))
         return f"zip {zip_code}, born {born}, {'M' if self.is_male[person] else 'F'}"
 
 
 def state(*, people: int = 1_500_000, seed: int = 0) -> State:
-    """As many adults as asked for, the same for the same seed.
+    """Generate a voter list; the same seed gives the same list.
 
-    Zip codes have some 2,500 adults in the middle and vary widely; ages fall off above 60. Nine people in ten are then
-    alone with their zip code, birth date and sex, as Sweeney (2000) found for the 1990 census (87 %). Larger zip codes
-    make it fewer: Golle (2006) found 63 % for the 2000 census.
+    Zip codes typically have about 2,500 adults, with a large variation; there are fewer people above 60. About nine in
+    ten people are unique by zip code, birth date and sex, as Sweeney (2000) found for the 1990 census (87 %). Larger zip
+    codes give fewer: Golle (2006) found 63 % for the 2000 census.
     """
     rng = np.random.default_rng(seed)
     count = max(LEAST_ZIPS, people // PEOPLE_PER_ZIP)
@@ -56,10 +56,10 @@ def state(*, people: int = 1_500_000, seed: int = 0) -> State:
 
 
 def zip_name(number: int) -> str:
-    """Five digits."""
+    """Return the zip code with five digits."""
     return f"{10_000 + number:05d}"
 
 
 def birth_date(day: int) -> str:
-    """As in SQL."""
+    """Return the date in ISO format."""
     return date.fromordinal(date(1970, 1, 1).toordinal() + day).isoformat()

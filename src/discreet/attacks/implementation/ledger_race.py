@@ -1,4 +1,4 @@
-"""Racing the budget: many queries at once, each of which sees a budget that the others have not yet spent."""
+"""Ledger race: many concurrent queries, each of which sees a budget that the others have not spent yet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.attacks.implementation.racer import Asked, Race, Racer, open_existing_ledger, run_race
+from discreet.attacks.implementation.racer import Race, Racer, Reply, open_shared_ledger, run_race
 from discreet.attacks.lab import success_bounds
 from discreet.attacks.lab.attack import Attack, Game, Outcome, Size, Tally
 from discreet.attacks.lab.strategies import share
@@ -21,41 +21,41 @@ from discreet.attacks.releases.racy_ledgers import CheckThenCharge, ReadCheckWri
 
 
 def play(game: Game) -> Outcome:
-    """Each trial is one race for a budget of so many answers; it succeeds when more are granted."""
+    """Each trial is one race for a budget of `cap` answers. It succeeds if more answers are given."""
     return _against_discreet(game) if game.is_discreet else _against_a_naive_ledger(game)
 
 
 def _against_a_naive_ledger(game: Game) -> Outcome:
     threads, cap = int(game.options["threads"]), int(game.options["cap"])
     kind = {"read-check-write": ReadCheckWrite, "check-then-charge": CheckThenCharge}[game.against]
-    tally, granted, booked, retried = Tally(), [], [], []
+    tally, granted, charged, retry_answers = Tally(), [], [], []
     with tempfile.TemporaryDirectory() as folder:
         for number in game.each_trial():
             ledger = kind(Path(folder) / f"{number}.sqlite", cap=cap, rng=game.rng)
-            answers = _rush(ledger, threads=threads, cap=cap)
+            answers = _race_ledger(ledger, threads=threads, cap=cap)
             granted.append(len(answers))
-            booked.append(ledger.spent())
-            retried.append(len({ledger.ask(answers[0][0]) for _ in range(5)}))
+            charged.append(ledger.spent())
+            retry_answers.append(len({ledger.ask(answers[0][0]) for _ in range(5)}))
             steps = [
                 Step("known", f"the budget is {cap} answers"),
-                Step("asked", f"{threads} threads ask at once, again and again, until they are refused"),
-                Step("answered", f"{granted[-1]} noisy answers; the books say {booked[-1]}"),
-                Step("asked", "one of the granted requests again, 5 times, under its own id"),
-                Step("answered", f"{retried[-1]} different answers, none of them charged"),
+                Step("asked", f"{threads} threads send queries at the same time until they are refused"),
+                Step("answered", f"{granted[-1]} noisy answers; the ledger has {charged[-1]}"),
+                Step("asked", "one of the answered requests again, 5 times, with the same id"),
+                Step("answered", f"{retry_answers[-1]} different answers, none of them charged"),
                 *_verdict(granted[-1], cap),
             ]
             tally.add(granted[-1] > cap, steps)
-    facts = {
+    details = {
         "cap": cap,
         "answers granted": _range(granted),
-        "answers in the books": _range(booked),
-        "different answers to one request, retried 5 times": _range(retried),
+        "answers charged in the ledger": _range(charged),
+        "different answers to one request, retried 5 times": _range(retry_answers),
     }
-    return tally.outcome(baseline=0.0, facts=facts)
+    return tally.outcome(baseline=0.0, details=details)
 
 
-def _rush(ledger: ReadCheckWrite, *, threads: int, cap: int) -> list[tuple[str, float]]:
-    """Every thread asks until it is refused, or until all of the budget would have been its own."""
+def _race_ledger(ledger: ReadCheckWrite, *, threads: int, cap: int) -> list[tuple[str, float]]:
+    """Let every thread query until it is refused, or until it has used as many answers as the whole budget."""
     start, numbers = threading.Barrier(threads), count()
 
     def ask_until_refused(_: int) -> list[tuple[str, float]]:
@@ -70,13 +70,13 @@ def _rush(ledger: ReadCheckWrite, *, threads: int, cap: int) -> list[tuple[str, 
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """Books in a file, and several curators on them: in threads of one process, and in processes of their own.
+    """Race for a ledger in a file with several curators, in threads and in separate processes.
 
-    Every thread first sends the same request under the same id, then queries of its own. Granted is whatever was
-    learned and is not a repetition: every pair of a query and an answer.
+    Every thread first sends the same request with the same id, then its own queries. Each distinct pair of a query and
+    an answer counts as granted.
     """
     cap, processes = int(game.options["cap"]), int(game.options["processes"])
-    tally, granted, booked, retried = Tally(), [], [], []
+    tally, granted, charged, retry_answers = Tally(), [], [], []
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         racers = [Racer() for _ in range(processes)]
@@ -87,30 +87,31 @@ def _against_discreet(game: Game) -> Outcome:
             asked, spent = _run(races, racers)
             answered = [one for one in asked if one.answer is not None]
             granted.append(len({(one.person, one.answer) for one in answered}))
-            retried.append(len({one.answer for one in answered if one.person == 0}))
-            booked.append(spent / game.budget.epsilon * cap)
+            retry_answers.append(len({one.answer for one in answered if one.person == 0}))
+            charged.append(spent / game.budget.epsilon * cap)
             steps = [
                 Step("known", f"the budget is ε {game.budget.epsilon:g}: {cap} answers at ε {races[0].price:.6g}"),
-                Step("asked", f"{len(asked)} questions at once, from threads of {_processes(processes)}"),
+                Step("asked", f"{len(asked)} queries at the same time, from threads of {_processes(processes)}"),
                 Step("answered", f"{granted[-1]} different answers, {len(asked) - len(answered)} refusals"),
                 Step(
                     "note",
-                    f"one request sent by every thread has {retried[-1]} answer(s); the books say {booked[-1]:.6g}",
+                    f"one request sent by every thread has {retry_answers[-1]} answer(s); "
+                    f"the ledger has {charged[-1]:.6g} in all",
                 ),
                 *_verdict(granted[-1], cap),
             ]
             tally.add(granted[-1] > cap, steps)
-    facts = {
+    details = {
         "cap": cap,
         "answers granted": _range(granted),
-        "answers in the books": _range([round(one, 6) for one in booked]),
-        "different answers to one request, sent by every thread": _range(retried),
+        "answers charged in the ledger": _range([round(one, 6) for one in charged]),
+        "different answers to one request, sent by every thread": _range(retry_answers),
     }
-    return tally.outcome(baseline=0.0, bound=game.bound(success_bounds.nothing), facts=facts)
+    return tally.outcome(baseline=0.0, bound=game.bound(success_bounds.nothing), details=details)
 
 
 def _plans(game: Game, ledger: str, *, parts: int) -> list[Race]:
-    """The threads of each process: the shared request, then twice as many queries in all as the budget allows."""
+    """Plan the threads of each process: the shared request, then in total twice as many queries as the budget allows."""
     cap, threads = int(game.options["cap"]), int(game.options["threads"])
     own = 2 * cap // threads + 1
     lists = [
@@ -121,9 +122,9 @@ def _plans(game: Game, ledger: str, *, parts: int) -> list[Race]:
     return [Race(ledger, people, game.budget.epsilon, price, lists[part::parts]) for part in range(parts)]
 
 
-def _run(races: Sequence[Race], racers: Sequence[Racer]) -> tuple[list[Asked], float]:
-    """What everybody heard, and the epsilon that the books say was spent."""
-    with open_existing_ledger(races[0]) as curator:
+def _run(races: Sequence[Race], racers: Sequence[Racer]) -> tuple[list[Reply], float]:
+    """Run the races, and return all replies and the epsilon spent according to the ledger."""
+    with open_shared_ledger(races[0]) as curator:
         if not racers:
             asked = [one for race in races for one in run_race(curator, race)]
         else:
@@ -141,10 +142,10 @@ def _processes(many: int) -> str:
 
 def _verdict(granted: int, cap: int) -> list[Step]:
     return [
-        Step("guess", f"more than {cap} answers can be had"),
+        Step("guess", f"more than {cap} answers are given"),
         Step(
             "truth",
-            f"{granted} were granted" + (": the budget is broken" if granted > cap else ": no more than it allows"),
+            f"{granted} were given" + (": the budget is exceeded" if granted > cap else ": the budget holds"),
         ),
     ]
 
@@ -157,22 +158,22 @@ def _range(numbers: Sequence[float]) -> str:
 ATTACKS = (
     Attack(
         name="ledger-race",
-        title="Spend it twice, at once",
+        title="Spending the same budget twice",
         wants="more answers than the budget allows",
-        sees="answers and refusals to many questions asked at the same time, and to requests sent again",
+        sees="answers and refusals to many concurrent queries, and to requests sent again",
         lesson=(
-            "A budget that is looked at and then written is no budget: look and charge must be one step, before the "
-            "answer."
+            "A budget that is first read and later written can be exceeded. Checking and charging must be one atomic "
+            "step, before the answer."
         ),
         citation=(
             "Chicago slides, In practice, systems must manage a privacy budget; time-of-check to time-of-use, McPhee "
             "1974"
         ),
         releases={
-            "read-check-write": "reads what is spent, checks it, answers, and writes the new sum",
-            "check-then-charge": "checks what is spent, answers, and then charges in one step",
+            "read-check-write": "reads what is spent, checks it, answers, and writes the new total",
+            "check-then-charge": "checks what is spent, answers, and then adds the charge in one step",
         },
-        bound="none: not one race may be won",
+        bound="zero: no race may be won",
         small=Size(50, 3),
         full=Size(50, 20),
         play=play,

@@ -1,4 +1,4 @@
-"""Low bits: the last bits of a floating-point answer say which number the noise was added to."""
+"""Low bits: the last bits of a floating-point answer reveal the number to which the noise was added."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 from discreet.attacks.lab import confidence, success_bounds
 from discreet.attacks.lab.attack import Attack, Game, Outcome, Size, Tally
-from discreet.attacks.lab.presence_game import each_meeting
+from discreet.attacks.lab.presence_game import each_presence_trial
 from discreet.attacks.lab.trial_steps import Step
 from discreet.attacks.releases.floating import OpendpLaplace, SlideLaplace
 
 _GRID = 2.0**-53
-"""numpy draws its uniform numbers from the multiples of this."""
+"""numpy draws its uniform numbers from multiples of this."""
 _REHEARSALS = 400
 
 Verdict = Callable[[float, float], int | None]
-"""From an answer and the scale of its noise: 0 or 1 where the bits tell, None where they do not."""
+"""A test: from an answer and the scale of its noise to 0 or 1 if the bits reveal it, None otherwise."""
 
 
 def play(game: Game) -> Outcome:
-    """Each trial is one answer to a query whose true answer is 0 or 1, at even odds."""
+    """Each trial is one answer to a query whose true answer is 0 or 1, with probability 1/2 each."""
     if game.is_discreet:
         return _against_discreet(game)
     epsilon = game.budget.epsilon
@@ -29,37 +29,39 @@ def play(game: Game) -> Outcome:
         OpendpLaplace(epsilon=epsilon) if game.against == "opendp" else SlideLaplace(epsilon=epsilon, rng=game.rng)
     )
     known: dict[str, Verdict] = {"numpy": by_support, "granularity": by_granularity}
-    tell = known.get(game.against) or _rehearsed(release, 1 / epsilon)
+    tell = known.get(game.against) or _choose_test(release, 1 / epsilon)
     tally, seen = Tally(), []
     for _ in game.each_trial():
         truth = int(game.rng.random() < 0.5)
-        one = _Heard(truth=truth, answer=release.answer(truth), scale=1 / epsilon, tell=tell)
+        one = _Observation(truth=truth, answer=release.answer(truth), scale=1 / epsilon, tell=tell)
         seen.append(one)
         tally.add(one.guess == truth, one.steps())
-    facts = {"told by the bits": sum(one.told is not None for one in seen) / len(seen)}
+    details = {"revealed by the low bits": sum(one.inferred is not None for one in seen) / len(seen)}
     if game.against != "opendp":
-        facts |= {
-            "its epsilon would allow": success_bounds.membership(epsilon),
-            "epsilon refuted up to": _refuted(seen),
+        details |= {
+            "bound at its claimed epsilon": success_bounds.membership(epsilon),
+            "epsilon refuted up to": _refuted_epsilon(seen),
         }
-    return tally.outcome(baseline=0.5, bound=game.bound(success_bounds.membership), facts=facts)
+    return tally.outcome(baseline=0.5, bound=game.bound(success_bounds.membership), details=details)
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """Whether a person is there, by one count with all of the budget. Whole numbers have no low bits to look at."""
+    """Guess whether a person is present, from one count with the whole budget. Whole numbers have no low bits."""
     tally, whole = Tally(), 0
-    for meeting in each_meeting(game):
-        answer = meeting.analyst.number(meeting.query, epsilon=game.budget.epsilon)
+    for presence in each_presence_trial(game):
+        answer = presence.analyst.number(presence.query, epsilon=game.budget.epsilon)
         whole += answer.is_integer()
-        heard = _Heard(truth=int(meeting.is_there), answer=answer, scale=1 / game.budget.epsilon, tell=by_either)
-        tally.add(heard.guess == heard.truth, [*meeting.analyst.steps, *heard.steps()[1:]])
-    facts = {"answers that are whole numbers": whole / len(tally.scores)}
-    return tally.outcome(baseline=0.5, bound=game.bound(success_bounds.membership), facts=facts)
+        observation = _Observation(
+            truth=int(presence.is_there), answer=answer, scale=1 / game.budget.epsilon, tell=by_either
+        )
+        tally.add(observation.guess == observation.truth, [*presence.analyst.steps, *observation.steps()[1:]])
+    details = {"answers that are whole numbers": whole / len(tally.scores)}
+    return tally.outcome(baseline=0.5, bound=game.bound(success_bounds.membership), details=details)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Heard:
-    """One answer, and what an attacker makes of it."""
+class _Observation:
+    """One answer, and what an attacker infers from it."""
 
     truth: int
     answer: float
@@ -67,35 +69,37 @@ class _Heard:
     tell: Verdict
 
     @property
-    def told(self) -> int | None:
+    def inferred(self) -> int | None:
         return self.tell(self.answer, self.scale)
 
     @property
     def guess(self) -> int:
-        """What the bits tell; where they do not, the nearer one, which is the likelier one."""
-        return int(self.answer > 0.5) if self.told is None else self.told
+        """The value revealed by the bits; otherwise the nearer one, which is more likely."""
+        return int(self.answer > 0.5) if self.inferred is None else self.inferred
 
     def steps(self) -> list[Step]:
-        told = "nothing, so it is the nearer one" if self.told is None else f"it was {self.told} plus noise"
+        inferred = (
+            "nothing, so guess the nearer value" if self.inferred is None else f"it was {self.inferred} plus noise"
+        )
         return [
             Step("answered", f"{self.answer!r} = {self.answer.hex()}"),
-            Step("note", f"the low bits tell: {told}"),
+            Step("note", f"the low bits reveal: {inferred}"),
             Step("guess", f"f(D) = {self.guess}"),
             Step("truth", f"f(D) = {self.truth}"),
         ]
 
 
 def by_support(answer: float, scale: float) -> int | None:
-    """Only 0, or only 1, plus something that numpy's sampler can give, is this answer. A whole number says nothing."""
+    """Return 0 or 1 if only this value plus a possible output of numpy's sampler gives the answer."""
     possible = [value for value in (0, 1) if in_support(answer, value, scale)]
     return possible[0] if len(possible) == 1 and not answer.is_integer() else None
 
 
 def by_granularity(answer: float, scale: float) -> int | None:
-    """Noise is rounded to 53 bits of its own and the sum to 53 bits of the sum, so its last bit is below neither.
+    """Infer the value from the last set bit of the answer, without knowledge of the sampler.
 
-    Needs to know nothing of the sampler. An answer finer than 1 + noise can be was 0 + noise; one that is as coarse as
-    1 + noise must be, and 0 + noise need not be, is the likelier to be 1 + noise.
+    Noise is rounded to 53 bits, and so is the sum. An answer with finer bits than 1 + noise can have was 0 + noise. An
+    answer as coarse as 1 + noise must be, but 0 + noise need not be, is more likely to be 1 + noise.
     """
     finest, finest_of_one = math.ulp(answer), max(math.ulp(answer), math.ulp(answer - 1))
     if answer.is_integer() or finest == finest_of_one:
@@ -107,16 +111,16 @@ def by_granularity(answer: float, scale: float) -> int | None:
 
 
 def by_either(answer: float, scale: float) -> int | None:
-    """The first of the two that says something."""
-    told = by_support(answer, scale)
-    return by_granularity(answer, scale) if told is None else told
+    """Return the result of the first of both tests that has one."""
+    inferred = by_support(answer, scale)
+    return by_granularity(answer, scale) if inferred is None else inferred
 
 
 def in_support(answer: float, value: int, scale: float) -> bool:
-    """Whether numpy's Laplace sampler has a uniform number that gives this answer; exact.
+    """Whether numpy's Laplace sampler has a uniform number that gives exactly this answer.
 
-    The noise is scale * log(2u) or -scale * log(2 - 2u) for u on a grid, so only the u near the inverse have to be
-    tried. They are as many as rounding can move: a few for the inverse, and those within the last place of the sum.
+    The noise is scale * log(2u) or -scale * log(2 - 2u) for u on a grid, so only the u near the inverse must be tried:
+    a few for the rounding of the inverse, and those within the last digit of the sum.
     """
     noise = answer - value
     share = math.exp(-abs(noise) / scale)
@@ -125,7 +129,7 @@ def in_support(answer: float, value: int, scale: float) -> bool:
 
 
 def _noises(noise: float, share: float, scale: float, near: int) -> Iterator[float]:
-    """What numpy draws from the uniform numbers around the one that would give this noise."""
+    """Yield numpy's noise for the uniform numbers around the one that corresponds to this noise."""
     middle = round((1 - share / 2 if noise > 0 else share / 2) / _GRID)
     for step in range(max(1, middle - near), min(2**53 - 1, middle + near) + 1):
         u = step * _GRID
@@ -133,17 +137,17 @@ def _noises(noise: float, share: float, scale: float, near: int) -> Iterator[flo
 
 
 def _lowest_bit(number: float) -> float:
-    """The value of the last bit that is set."""
+    """Return the value of the last set bit."""
     top, bottom = number.as_integer_ratio()
     return (top & -top) / bottom
 
 
-def _rehearsed(release: SlideLaplace | OpendpLaplace, scale: float) -> Verdict:
-    """The attacker has the package too: of all tests, the one that does best on answers to which it knows the truth."""
+def _choose_test(release: SlideLaplace | OpendpLaplace, scale: float) -> Verdict:
+    """Choose the best test on rehearsals: the attacker has the package too, and knows the truth of their own draws."""
     draws = [(truth, release.answer(truth)) for truth in (0, 1) for _ in range(_REHEARSALS // 2)]
 
     def right(tell: Verdict) -> int:
-        return sum(_Heard(truth=t, answer=a, scale=scale, tell=tell).guess == t for t, a in draws)
+        return sum(_Observation(truth=t, answer=a, scale=scale, tell=tell).guess == t for t, a in draws)
 
     return max((_silent, by_support, by_granularity), key=right)
 
@@ -152,15 +156,15 @@ def _silent(_answer: float, _scale: float) -> None:
     """No test."""
 
 
-def _refuted(seen: Sequence[_Heard]) -> float:
-    """With 95 % confidence, no epsilon up to this one holds: of the answers that the bits ascribe to 0, ln(p / q)."""
+def _refuted_epsilon(seen: Sequence[_Observation]) -> float:
+    """Return an epsilon that the release exceeds with 95 % confidence: ln(p / q) for answers attributed to 0."""
     counts = []
     for truth in (0, 1):
         answers = [one for one in seen if one.truth == truth]
-        counts.append((sum(one.told == 0 for one in answers), len(answers)))
+        counts.append((sum(one.inferred == 0 for one in answers), len(answers)))
     if not all(of for _, of in counts):
         return 0.0
-    low, high = confidence.of_a_rate(*counts[0], 0.95)[0], confidence.of_a_rate(*counts[1], 0.95)[1]
+    low, high = confidence.rate_interval(*counts[0], 0.95)[0], confidence.rate_interval(*counts[1], 0.95)[1]
     return max(0.0, math.log(low / high)) if low > 0 else 0.0
 
 
@@ -171,8 +175,8 @@ ATTACKS = (
         wants="whether f(D) is 0 or 1",
         sees="one answer f(D) + Laplace noise, as a floating-point number",
         lesson=(
-            "A proof about real numbers says nothing about doubles: some of them are never drawn, and those who know "
-            "which can tell."
+            "A proof for real numbers does not hold for floating-point numbers: some of them are never drawn, and an "
+            "attacker who knows which ones learns the true answer."
         ),
         citation=(
             "Chicago slides, On Significance of the Least Significant Bits For Differential Privacy; Mironov, CCS "
@@ -180,7 +184,7 @@ ATTACKS = (
         ),
         releases={
             "numpy": "val + numpy.random.laplace(0.0, sensitivity / epsilon), whose sampler is known",
-            "granularity": "the same, to somebody who knows no sampler and looks at the last bit only",
+            "granularity": "the same, against an attacker who does not know the sampler and uses only the last bit",
         },
         bound="membership, even prior",
         small=Size(100, 60),

@@ -1,4 +1,4 @@
-"""The Mersenne Twister backwards: 624 words of MT19937 are its state, and its state is its future.
+"""Invert the Mersenne Twister: 624 output words of MT19937 give its state, and the state gives all future output.
 
 Citation: Matsumoto, Nishimura 1998, whose generator is linear and was never meant to keep a secret.
 """
@@ -15,26 +15,26 @@ Words = npt.NDArray[np.uint32]
 STATE_WORDS = 624
 
 
-def state_of(words: Words) -> Words:
-    """The words as they were in the state, before tempering: each step of it is undone."""
+def untemper(words: Words) -> Words:
+    """Return the state words of output words, by inverting each step of the tempering."""
     y = words.astype(np.uint32)
     y ^= y >> np.uint32(18)
     y ^= (y << np.uint32(15)) & np.uint32(0xEFC60000)
-    y = _undone(y, lambda x: (x << np.uint32(7)) & np.uint32(0x9D2C5680), rounds=5)
-    return _undone(y, lambda x: x >> np.uint32(11), rounds=3)
+    y = _invert(y, lambda x: (x << np.uint32(7)) & np.uint32(0x9D2C5680), rounds=5)
+    return _invert(y, lambda x: x >> np.uint32(11), rounds=3)
 
 
-def twin(words: Words) -> np.random.RandomState:
-    """A generator that goes on as the one that gave these 624 words in a row."""
+def clone_generator(words: Words) -> np.random.RandomState:
+    """Return a generator that continues like the one whose output these 624 consecutive words are."""
     if words.size != STATE_WORDS:
         raise ValueError(words.size)
     generator = np.random.RandomState(0)
-    generator.set_state(("MT19937", state_of(words), STATE_WORDS, 0, 0.0))
+    generator.set_state(("MT19937", untemper(words), STATE_WORDS, 0, 0.0))
     return generator
 
 
-def _undone(tempered: Words, shifted: Callable[[Words], Words], *, rounds: int) -> Words:
-    """The x with x ^ shifted(x) = tempered: every round makes as many more bits right as the shift is wide."""
+def _invert(tempered: Words, shifted: Callable[[Words], Words], *, rounds: int) -> Words:
+    """Return the x with x ^ shifted(x) = tempered. Each round fixes as many more bits as the width of the shift."""
     x = tempered
     for _ in range(rounds):
         x = tempered ^ shifted(x)

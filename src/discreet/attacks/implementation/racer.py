@@ -1,7 +1,7 @@
-"""One of several processes that ask the same curator's books at once: `python -m discreet.attacks.implementation.racer`.
+"""A process that queries a shared ledger together with others: `python -m discreet.attacks.implementation.racer`.
 
-It reads lines of JSON: where the books are, and what to ask. It answers "ready", waits for "go", and answers with what
-it heard.
+It reads lines of JSON with the path of the ledger and the queries. It replies "ready", waits for "go", runs the queries
+and writes the replies.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from discreet.catalog import parse_catalog
 from discreet.errors import BudgetExceeded
 
 
-class Asked(NamedTuple):
-    """A request and what came of it: a number, or None for a refusal."""
+class Reply(NamedTuple):
+    """A request and its answer: a number, or None for a refusal."""
 
     person: int
     request: str
@@ -32,18 +32,18 @@ class Asked(NamedTuple):
 
 
 class Race(NamedTuple):
-    """What one process is to do: every thread asks its own list, one after the other."""
+    """The work of one process: each thread sends its own list of requests, one after the other."""
 
     ledger: str
     people: int
     cap: float
-    """The epsilon of the books."""
+    """The cap of the ledger."""
     price: float
     threads: Sequence[Sequence[tuple[int, str]]]
 
 
-def open_existing_ledger(race: Race) -> Curator:
-    """A curator of its own on the same books, as every process of a server has one."""
+def open_shared_ledger(race: Race) -> Curator:
+    """Open this process's own curator on the shared ledger, as every process of a server does."""
     text = (
         f'[source]\npath = "."\n[ledger]\npath = {json.dumps(race.ledger)}\n'
         f"[budget]\nepsilon = {race.cap!r}\n{presence_catalog(race.people)}"
@@ -51,11 +51,11 @@ def open_existing_ledger(race: Race) -> Curator:
     return open_curator(frames={"people": _people(race.people)}, catalog=parse_catalog(text), create_ledger=True)
 
 
-def run_race(curator: Curator, race: Race) -> list[Asked]:
-    """All threads at once."""
+def run_race(curator: Curator, race: Race) -> list[Reply]:
+    """Run all threads at the same time."""
     start = threading.Barrier(len(race.threads))
 
-    def ask_all(requests: Sequence[tuple[int, str]]) -> list[Asked]:
+    def ask_all(requests: Sequence[tuple[int, str]]) -> list[Reply]:
         start.wait()
         return [_ask(curator, person, request, race.price) for person, request in requests]
 
@@ -63,7 +63,7 @@ def run_race(curator: Curator, race: Race) -> list[Asked]:
         return [asked for some in pool.map(ask_all, race.threads) for asked in some]
 
 
-def _ask(curator: Curator, person: int, request: str, price: float) -> Asked:
+def _ask(curator: Curator, person: int, request: str, price: float) -> Reply:
     try:
         answer = curator.ask(
             f"SELECT COUNT(*) AS n FROM people WHERE id = {person}",
@@ -71,8 +71,8 @@ def _ask(curator: Curator, person: int, request: str, price: float) -> Asked:
             request_id=request,
         )
     except BudgetExceeded:
-        return Asked(person, request, None)
-    return Asked(person, request, float(answer.rows[0]["n"]))
+        return Reply(person, request, None)
+    return Reply(person, request, float(answer.rows[0]["n"]))
 
 
 def _people(many: int) -> Any:
@@ -82,7 +82,7 @@ def _people(many: int) -> Any:
 
 
 class Racer:
-    """A process that races when it is told to."""
+    """A handle of a racing process."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -93,28 +93,28 @@ class Racer:
         )
 
     def prepare(self, race: Race) -> None:
-        """Returns when its curator is open."""
-        self._say(json.dumps(race))
-        self._hear()
+        """Send the work to the process, and wait until its curator is open."""
+        self._write_line(json.dumps(race))
+        self._read_line()
 
     def go(self) -> None:
-        """Begin, now."""
-        self._say("go")
+        """Start the race."""
+        self._write_line("go")
 
-    def result(self) -> list[Asked]:
-        """What its threads heard."""
-        return [Asked(*asked) for asked in json.loads(self._hear())]
+    def result(self) -> list[Reply]:
+        """Return the replies that its threads received."""
+        return [Reply(*asked) for asked in json.loads(self._read_line())]
 
     def close(self) -> None:
-        """It ends when nobody speaks to it any more."""
+        """Close the input of the process, which ends it."""
         self._process.communicate()
 
-    def _say(self, line: str) -> None:
+    def _write_line(self, line: str) -> None:
         if self._process.stdin is not None:
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
 
-    def _hear(self) -> str:
+    def _read_line(self) -> str:
         line = self._process.stdout.readline() if self._process.stdout is not None else ""
         if not line:
             raise RuntimeError("A racing process ended early.")
@@ -122,10 +122,10 @@ class Racer:
 
 
 def main() -> None:
-    """Race by race, until there is no other line."""
+    """Run one race per input line, until the input ends."""
     for line in sys.stdin:
         race = Race(*json.loads(line))
-        with open_existing_ledger(race) as curator:
+        with open_shared_ledger(race) as curator:
             _print("ready")
             sys.stdin.readline()
             _print(json.dumps(run_race(curator, race)))

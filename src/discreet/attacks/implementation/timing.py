@@ -1,4 +1,4 @@
-"""Timing: an answer that takes longer has more noise in it, and who knows the noise can take it off."""
+"""Timing: if an answer with more noise takes longer, the time reveals the noise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.attacks.lab import success_bounds
 from discreet.attacks.lab.attack import Attack, Game, Outcome, Series, Size, Tally
-from discreet.attacks.lab.presence_game import Meeting, each_meeting
+from discreet.attacks.lab.presence_game import PresenceTrial, each_presence_trial
 from discreet.attacks.lab.trial_steps import Step
 from discreet.attacks.releases.loops import LoopGeometric
 from discreet.pipeline.time_padding import SHORTEST_BUCKET, bucket_for
@@ -20,9 +20,9 @@ from discreet.pipeline.time_padding import SHORTEST_BUCKET, bucket_for
 Done = TypeVar("Done")
 
 _BEYOND_DOUBT = 3.0
-"""Standard errors: below, a difference in time is taken for chance."""
+"""Standard errors. A smaller difference in time is attributed to chance."""
 _LONGEST = 60.0
-"""Seconds of one query."""
+"""Seconds of the longest query."""
 
 
 def play(game: Game) -> Outcome:
@@ -31,7 +31,7 @@ def play(game: Game) -> Outcome:
 
 
 def _against_a_loop(game: Game) -> Outcome:
-    """Tosses are the clock, so that a seed gives one result; what a real clock would have told is a fact beside it."""
+    """Use the number of coin flips as the clock, so that a run is reproducible; a detail has the result with real time."""
     release = LoopGeometric(epsilon=game.budget.epsilon, rng=game.rng)
     usual = _usual_times(game)
     tally, by_the_clock = Tally(), []
@@ -41,30 +41,31 @@ def _against_a_loop(game: Game) -> Outcome:
         guess = min((0, 1), key=lambda value: abs(_tosses(answer - value) - tosses))
         by_the_clock.append(min((0, 1), key=lambda value: abs(usual(abs(answer - value)) - took)) == truth)
         steps = [
-            Step("answered", f"{answer}, after {tosses} tosses ({took:,} ns)"),
-            Step("note", f"from 0 that takes {_tosses(answer)} tosses, from 1 {_tosses(answer - 1)}"),
+            Step("answered", f"{answer}, after {tosses} coin flips ({took:,} ns)"),
+            Step("note", f"if the truth is 0 that takes {_tosses(answer)} flips, if it is 1 {_tosses(answer - 1)}"),
             Step("guess", f"f(D) = {guess}"),
             Step("truth", f"f(D) = {truth}"),
         ]
         tally.add(guess == truth, steps)
     sizes = range(6)
-    facts = {
-        "its epsilon would allow": success_bounds.membership(game.budget.epsilon),
-        "right by a real clock": float(np.mean(by_the_clock)),
+    details = {
+        "bound at its claimed epsilon": success_bounds.membership(game.budget.epsilon),
+        "right with real time measurements": float(np.mean(by_the_clock)),
     }
-    curve = Series("nanoseconds by size of the noise", tuple(map(float, sizes)), tuple(map(usual, sizes)))
-    return tally.outcome(baseline=0.5, facts=facts, series=[curve])
+    curve = Series("nanoseconds, by size of the noise", tuple(map(float, sizes)), tuple(map(usual, sizes)))
+    return tally.outcome(baseline=0.5, details=details, series=[curve])
 
 
 def _tosses(noise: int) -> int:
-    """How often the loop tosses for this noise."""
+    """Return the number of coin flips of the loop for this noise."""
     return abs(noise) + 2 if noise else 1
 
 
 def _usual_times(game: Game) -> Callable[[int], float]:
-    """The attacker has the same code: nanoseconds by size of the noise, a line through the medians over rehearsals.
+    """Measure the usual nanoseconds by size of the noise, as a line through the medians of rehearsals.
 
-    A toss takes as long at any epsilon, so rehearsals are made where noise is large enough for all sizes to be seen.
+    The attacker has the same code. A coin flip takes the same time at any epsilon, so rehearsals use an epsilon with
+    enough noise to observe all sizes.
     """
     release = LoopGeometric(epsilon=min(0.5, game.budget.epsilon), rng=game.rng)
     times: dict[int, list[int]] = {0: []}
@@ -79,53 +80,53 @@ def _usual_times(game: Game) -> Callable[[int], float]:
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """Whether a person is there: by the count, and by how long it took, where rehearsals show that time tells.
+    """Guess whether a person is present, from the count and, if rehearsals show a dependence, from the time.
 
-    The attacker sits beside the curator, where answers do not wait for the end of a class; what classes leave of it is a fact beside it.
+    The attacker is in the same process, where response times are not padded. A detail has the result with padding.
     """
     rehearsal = replace(game, trials=int(game.options["rehearsals"]), on_progress=None)
-    rehearsed = [_ask(game, meeting) for meeting in each_meeting(rehearsal)]
-    clock, over_http = Clock.fitted(rehearsed), Clock.fitted([heard.over_http for heard in rehearsed])
+    rehearsed = [_ask(game, presence) for presence in each_presence_trial(rehearsal)]
+    clock, over_http = Clock.fit(rehearsed), Clock.fit([timed.over_http for timed in rehearsed])
     tally, by_time, by_class = Tally(), [], []
-    for meeting in each_meeting(game):
-        heard = _ask(game, meeting)
-        likelier = clock.log_ratio(heard) + game.budget.epsilon * (1 if heard.answer > 0.5 else -1)
-        by_time.append(clock.says_there(heard) == meeting.is_there)
-        by_class.append(over_http.says_there(heard.over_http) == meeting.is_there)
+    for presence in each_presence_trial(game):
+        timed = _ask(game, presence)
+        likelier = clock.log_ratio(timed) + game.budget.epsilon * (1 if timed.answer > 0.5 else -1)
+        by_time.append(clock.says_there(timed) == presence.is_there)
+        by_class.append(over_http.says_there(timed.over_http) == presence.is_there)
         steps = [
             Step("known", f"from {rehearsal.trials} rehearsals: {clock.in_words()}"),
-            *meeting.analyst.steps,
-            Step("note", f"it took {1000 * heard.seconds:.2f} ms"),
-            Step("guess", f"person {meeting.person} is {'there' if likelier > 0 else 'not there'}"),
-            Step("truth", "there" if meeting.is_there else "not there"),
+            *presence.analyst.steps,
+            Step("note", f"it took {1000 * timed.seconds:.2f} ms"),
+            Step("guess", f"person {presence.person} is {'present' if likelier > 0 else 'not present'}"),
+            Step("truth", "present" if presence.is_there else "not present"),
         ]
-        tally.add((likelier > 0) == meeting.is_there, steps)
-    facts: dict[str, Any] = {
+        tally.add((likelier > 0) == presence.is_there, steps)
+    details: dict[str, Any] = {
         "right by time alone": float(np.mean(by_time)),
-        "right by time alone, where answers leave when a class ends": float(np.mean(by_class)),
+        "right by time alone, with padded response times": float(np.mean(by_class)),
         "standard errors by which presence is slower": clock.slower,
         "standard errors by which larger noise is slower": clock.slower_by_noise,
     }
-    return tally.outcome(baseline=0.5, bound=game.bound(success_bounds.membership), facts=facts)
+    return tally.outcome(baseline=0.5, bound=game.bound(success_bounds.membership), details=details)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """An answer of Discreet, the truth behind it, and the time from query to answer."""
+class TimedAnswer:
+    """An answer of Discreet, the truth, and the time from query to answer."""
 
     is_there: bool
     answer: float
     seconds: float
 
     @property
-    def over_http(self) -> Heard:
-        """The same from the service, where an answer that takes longer than the shortest class leaves a doubling later."""
+    def over_http(self) -> TimedAnswer:
+        """The same answer from the service, which pads response times."""
         return replace(self, seconds=bucket_for(self.seconds, shortest=SHORTEST_BUCKET, longest=_LONGEST))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """How time depends on presence and the size of the noise: seconds = usual + presence * there + noise * |noise|."""
+    """A model of the time: seconds = usual + presence * (1 if present) + noise * |noise|."""
 
     usual: float
     presence: float
@@ -138,13 +139,13 @@ class Clock:
     slower_by_noise: float
 
     @classmethod
-    def fitted(cls, heard: Sequence[Heard]) -> Clock:
-        """Least squares on times from which the rarest were cut; what is not beyond doubt counts as nothing."""
-        seconds = np.array([hearing.seconds for hearing in heard])
+    def fit(cls, answers: Sequence[TimedAnswer]) -> Clock:
+        """Fit by least squares, with outliers clipped; coefficients that are not significant become zero."""
+        seconds = np.array([timed.seconds for timed in answers])
         shortest, longest = np.quantile(seconds, [0.05, 0.95])
         cut = np.clip(seconds, shortest, longest)
-        there = np.array([float(hearing.is_there) for hearing in heard])
-        size = np.abs(np.array([hearing.answer for hearing in heard]) - there)
+        there = np.array([float(timed.is_there) for timed in answers])
+        size = np.abs(np.array([timed.answer for timed in answers]) - there)
         columns = np.column_stack([np.ones_like(there), there, size])
         coefficients = np.linalg.pinv(columns) @ cut
         spread = max(1e-9, float(np.sqrt(np.sum((cut - columns @ coefficients) ** 2) / max(1, cut.size - 3))))
@@ -161,34 +162,34 @@ class Clock:
             slower_by_noise=float(doubt[2]),
         )
 
-    def says_there(self, heard: Heard) -> bool:
-        """By the time alone: on the side of the usual time on which presence was in the rehearsals."""
-        return (heard.seconds > self.usual + self.presence / 2) == (self.slower > 0)
+    def says_there(self, timed: TimedAnswer) -> bool:
+        """Guess presence from the time alone: whether it is on the side of the usual time as with presence."""
+        return (timed.seconds > self.usual + self.presence / 2) == (self.slower > 0)
 
-    def log_ratio(self, heard: Heard) -> float:
-        """Of presence over absence, by the time alone, given the answer."""
-        took = min(max(heard.seconds, self.shortest), self.longest)
-        if_there = self.usual + self.presence + self.noise * abs(heard.answer - 1)
-        if_not = self.usual + self.noise * abs(heard.answer)
+    def log_ratio(self, timed: TimedAnswer) -> float:
+        """Return the log likelihood ratio of presence to absence for the time, given the answer."""
+        took = min(max(timed.seconds, self.shortest), self.longest)
+        if_there = self.usual + self.presence + self.noise * abs(timed.answer - 1)
+        if_not = self.usual + self.noise * abs(timed.answer)
         return ((took - if_not) ** 2 - (took - if_there) ** 2) / (2 * self.spread**2)
 
     def in_words(self) -> str:
-        """For a transcript."""
+        """Return a description for a transcript."""
         if not self.presence and not self.noise:
-            return "the time tells nothing that could not be chance"
+            return "the time shows no significant dependence"
         return f"presence adds {1e6 * self.presence:.1f} µs, and each unit of noise {1e6 * self.noise:.1f} µs"
 
 
-def _ask(game: Game, meeting: Meeting) -> Heard:
-    took, answer = _timed(lambda: meeting.analyst.number(meeting.query, epsilon=game.budget.epsilon))
-    return Heard(meeting.is_there, answer, took / 1e9)
+def _ask(game: Game, presence: PresenceTrial) -> TimedAnswer:
+    took, answer = _timed(lambda: presence.analyst.number(presence.query, epsilon=game.budget.epsilon))
+    return TimedAnswer(presence.is_there, answer, took / 1e9)
 
 
 def _timed(do: Callable[[], Done]) -> tuple[int, Done]:
-    """Nanoseconds, and what came of it."""
-    begun = time.perf_counter_ns()
+    """Call a function, and return its nanoseconds and result."""
+    started = time.perf_counter_ns()
     done = do()
-    return time.perf_counter_ns() - begun, done
+    return time.perf_counter_ns() - started, done
 
 
 ATTACKS = (
@@ -196,14 +197,14 @@ ATTACKS = (
         name="timing",
         title="Slow answers are noisy answers",
         wants="whether f(D) is 0 or 1",
-        sees="one noisy answer, and how long it took",
+        sees="one noisy answer, and its response time",
         lesson=(
-            "A guarantee about answers says nothing about when they come: time must not depend on the noise, nor on "
-            "the data."
+            "A guarantee for answers does not cover their response times: these must not depend on the noise or the "
+            "data."
         ),
         citation="Jin, McMurtry, Rubinstein, Ohrimenko 2022 (arXiv:2112.05307)",
         releases={
-            "loop": "a count with exact geometric noise from a loop that tosses coins, and tells when it is done"
+            "loop": "a count with exact geometric noise, drawn by a loop of coin flips, returned when the loop ends"
         },
         bound="membership, even prior",
         small=Size(100, 60),

@@ -1,1 +1,1 @@
-"""How the lab plays attacks and reports results."""
+"""Running attacks and reporting their results."""

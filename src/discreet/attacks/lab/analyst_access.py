@@ -1,4 +1,4 @@
-"""The door that an analyst has: attacks on Discreet go through the real curator and see only what it answers."""
+"""An analyst's access: attacks on Discreet use the real curator and see only its answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MEMORY = ":memory:"
 
 
 class Analyst:
-    """Asks queries, hears answers and refusals, and keeps a transcript of both."""
+    """Ask queries, and record the answers and refusals."""
 
     def __init__(self, curator: Curator, budget: Loss) -> None:
         self._curator = curator
@@ -32,8 +32,8 @@ class Analyst:
     def ask(
         self, sql: str, *, epsilon: Number, delta: Number | None = None, mechanism: str | None = None
     ) -> list[dict[str, Any]]:
-        """The noisy rows; a refusal is raised as for everybody, after it was noted."""
-        self.steps.append(Step("asked", f"{_cut(sql)}   at ε {float(epsilon):.6g}"))
+        """Return the noisy rows of a query. A refusal is recorded and raised."""
+        self.steps.append(Step("asked", f"{_shorten(sql)}   at ε {float(epsilon):.6g}"))
         try:
             answer = self._curator.ask(sql, epsilon=epsilon, delta=delta, mechanism=mechanism)
         except DiscreetError as refusal:
@@ -44,17 +44,16 @@ class Analyst:
         return rows
 
     def number(self, sql: str, *, epsilon: Number, mechanism: str | None = None) -> float:
-        """The answer to a query that has one number for an answer."""
+        """Return the answer to a query with a single number."""
         (row,) = self.ask(sql, epsilon=epsilon, mechanism=mechanism)
         (value,) = row.values()
         return float(value)
 
 
-class Protected:
-    """One world behind the real curator. Each analyst finds books in which nothing is written yet.
+class ProtectedWorld:
+    """Generated data behind the real curator. Each analyst starts with an empty ledger.
 
-    Opening a curator takes 40 ms and a query 6 ms, so a world should serve many trials: other targets, or other
-    noise.
+    Opening a curator takes 40 ms and a query 6 ms, so a world should serve many trials, with other targets or noise.
     """
 
     def __init__(self, tables: Mapping[str, Mapping[str, Any]], catalog: str | Catalog, *, budget: Loss) -> None:
@@ -72,14 +71,14 @@ class Protected:
         self.close()
 
     def close(self) -> None:
-        """Let go of everything that was opened."""
+        """Close all curators and delete their files."""
         self._files.close()
         if self._in_memory is not None:
             self._in_memory.close()
             self._in_memory = None
 
     def analyst(self, *, durable: bool = False) -> Analyst:
-        """Somebody with the whole budget to spend. The books are in memory, or in a file that is gone afterwards."""
+        """Return an analyst with the whole budget. The ledger is in memory or, if `durable`, in a temporary file."""
         if durable:
             self._files.close()
             folder = self._files.enter_context(tempfile.TemporaryDirectory())
@@ -92,13 +91,13 @@ class Protected:
 
     def _declared(self, ledger: str) -> Catalog:
         if isinstance(self._catalog, Catalog):
-            return self._with_nothing_of_the_owners(self._catalog, ledger)
+            return self._without_owner_settings(self._catalog, ledger)
         cap = f"epsilon = {self._budget.epsilon!r}\ndelta = {self._budget.delta!r}"
         text = f'[source]\npath = "."\n[ledger]\npath = "{ledger}"\n[budget]\n{cap}\n{self._catalog}'
         return parse_catalog(text)
 
-    def _with_nothing_of_the_owners(self, catalog: Catalog, ledger: str) -> Catalog:
-        """What an owner's catalog says of tables, and none of the places that it names."""
+    def _without_owner_settings(self, catalog: Catalog, ledger: str) -> Catalog:
+        """Return a data owner's catalog with its tables, but without its files, accounts and cap."""
         return replace(
             catalog,
             source=".",
@@ -116,8 +115,8 @@ def _shown(rows: list[dict[str, Any]], most: int = 6) -> str:
     return "; ".join(lines) + (f"; … {len(rows) - most:,} more" if len(rows) > most else "")
 
 
-def _cut(sql: str, most: int = 320) -> str:
-    """A long query by its beginning and its end."""
+def _shorten(sql: str, most: int = 320) -> str:
+    """Shorten a long query to its beginning and its end."""
     return sql if len(sql) <= most else f"{sql[: most - 40]} … {sql[-40:]}"
 
 

@@ -1,4 +1,4 @@
-"""An attack: what it wants, what it sees, what it plays against, and the function that plays it."""
+"""The description of an attack: its goal, what it sees, its targets, and the function that runs it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.attacks.lab.analyst_access import Analyst, Protected
+from discreet.attacks.lab.analyst_access import Analyst, ProtectedWorld
 from discreet.attacks.lab.scene import LAB, Scene
 from discreet.attacks.lab.success_bounds import Row
 from discreet.attacks.lab.trial_steps import Step
@@ -17,13 +17,13 @@ from discreet.core.loss import Loss
 
 DISCREET = "discreet"
 _SAMPLE = 8
-DURABLE_LIVES = 2
-"""So many analysts of a run have their books in a file, the others in memory."""
+DURABLE_ANALYSTS = 2
+"""Number of analysts in a run whose ledger is in a file; the others have it in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many people a world has, and how often an attack is played."""
+    """The number of people in a world, and the number of trials."""
 
     people: int
     trials: int
@@ -40,41 +40,41 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The most that the guarantee allows at the budget that was played with."""
+    """The largest success that the guarantee allows at the budget of the run."""
 
     value: float
     row: Row | None
-    """The same at any other budget, where it depends on nothing that was measured while playing."""
+    """The bound at any other budget. None if it depends on numbers measured in this run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What playing gave: one score for each independent trial, and what they are to be compared with.
+    """The outcome of a run: one score for each independent trial, and the values to compare them with.
 
-    A score is 1 or 0 where a trial is one guess, and a share from 0 to 1 where it is a whole run of many guesses: these
-    are not independent of each other, so a run counts as one.
+    If a trial is a single guess, its score is 1 or 0. If a trial consists of many guesses, its score is the share of
+    right guesses: guesses within a trial are not independent, so they count as one score.
     """
 
     scores: Sequence[float]
     baseline: float
-    """What guessing achieves, without any release."""
+    """The success of guessing without any release."""
     bound: Bound | None
-    """From `bounds`; dropped where the release promises nothing."""
+    """From `success_bounds`; ignored for releases without a guarantee."""
     transcript: Sequence[Step]
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """Other numbers worth showing, by name."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """Other numbers to show, by name."""
     series: Sequence[Series] = ()
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts trials, and keeps the steps of the first."""
+    """Collect the scores of trials, and the steps of the first trial."""
 
     scores: list[float] = field(default_factory=list)
     transcript: list[Step] = field(default_factory=list)
 
     def add(self, score: float, steps: Sequence[Step]) -> None:
-        """One more trial: right or wrong, or the share that was right."""
+        """Add a trial: right or wrong, or its share of right guesses."""
         self.scores.append(float(score))
         if len(self.scores) == 1:
             self.transcript.extend(steps)
@@ -84,86 +84,86 @@ class Tally:
         *,
         baseline: float,
         bound: Bound | None = None,
-        facts: Mapping[str, Any] | None = None,
+        details: Mapping[str, Any] | None = None,
         series: Sequence[Series] = (),
     ) -> Outcome:
-        """All of it."""
+        """Return the outcome of all trials."""
         return Outcome(
             scores=self.scores,
             baseline=baseline,
             bound=bound,
             transcript=self.transcript,
-            facts=facts or {},
+            details=details or {},
             series=series,
         )
 
 
 @dataclass(slots=True, kw_only=True)
 class Game:
-    """Everything an attack is given to play with."""
+    """The parameters of a run, and what an attack needs to run."""
 
     against: str
-    """A release by its own name, a peer, or "discreet"."""
+    """The name of a weak release or a peer package, or "discreet"."""
     loss: Loss | None
     """The attacker's whole budget for one trial."""
     people: int
     trials: int
     rng: np.random.Generator
-    """For the world, for the attacker's coins and for releases that deserve to fall. Never for Discreet's noise."""
+    """Randomness of the data, the attacker and weak releases. Never of Discreet's noise."""
     options: Mapping[str, float] = field(default_factory=dict)
     on_progress: Callable[[int, int], None] | None = None
     scene: Scene = LAB
-    """Who the people are, for attacks that can be posed on any catalog."""
+    """The generated people, for attacks that work with any catalog."""
     sample: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    """The first rows of the first world that was protected, by table: for those who look on, not for the attacker."""
-    _lives: int = 0
+    """The first rows of the first protected world, by table. They are for display, not for the attacker."""
+    _analysts: int = 0
 
     @property
     def is_discreet(self) -> bool:
-        """Whether to go through an analyst's door."""
+        """Whether the target is Discreet."""
         return self.against == DISCREET
 
     @property
     def budget(self) -> Loss:
-        """The loss, where there must be one."""
+        """The loss, which must not be None."""
         if self.loss is None:
             raise TypeError(self.against)  # `run` refuses before
         return self.loss
 
-    def each_world(self, *, serves: int) -> Iterator[range]:
-        """The trials in groups: each group plays in a world of its own."""
-        for first in range(0, self.trials, serves):
-            yield range(first, min(first + serves, self.trials))
+    def each_world(self, *, trials_per_world: int) -> Iterator[range]:
+        """Yield the trials in groups; each group uses its own world."""
+        for first in range(0, self.trials, trials_per_world):
+            yield range(first, min(first + trials_per_world, self.trials))
 
     def each_trial(self, trials: range | None = None) -> Iterator[int]:
-        """0, 1, ... or those of one world; whoever looks on is told."""
+        """Yield the numbers of all trials, or of those of one world, and report progress."""
         for number in range(self.trials) if trials is None else trials:
             yield number
             if self.on_progress is not None:
                 self.on_progress(number + 1, self.trials)
 
     def report(self, done: float) -> None:
-        """Tell whoever looks on about work that is not a trial: how much of it is done, as a share."""
+        """Report progress of work that is not a trial, as a share from 0 to 1."""
         if self.on_progress is not None:
             self.on_progress(int(done * self.trials), self.trials)
 
     def bound(self, row: Row) -> Bound | None:
-        """A row of `bounds` at the whole budget, as `game.bound(bounds.bit)`; None where nothing was promised."""
+        """Return a bound at the whole budget, as in `game.bound(success_bounds.bit)`; None without a guarantee."""
         return None if self.loss is None else Bound(row(self.loss.epsilon, self.loss.delta), row)
 
     def bound_of_this_run(self, row: Row) -> Bound | None:
-        """The same for a row with a number in it that was measured in this run: it says nothing about other budgets."""
+        """Return a bound that depends on a number measured in this run, so it is not valid at other budgets."""
         return None if self.loss is None else Bound(row(self.loss.epsilon, self.loss.delta), None)
 
-    def protect(self, tables: Mapping[str, Mapping[str, Any]], catalog: str | Catalog) -> Protected:
-        """A world behind the real curator; `catalog` is the [tables] part of a discreet.toml, or a whole one."""
+    def protect(self, tables: Mapping[str, Mapping[str, Any]], catalog: str | Catalog) -> ProtectedWorld:
+        """Put tables behind the real curator. `catalog` is the [tables] part of a discreet.toml, or a catalog."""
         self.sample = self.sample or {name: _first_rows(columns) for name, columns in tables.items()}
-        return Protected(tables, catalog, budget=self.budget)
+        return ProtectedWorld(tables, catalog, budget=self.budget)
 
-    def analyst(self, world: Protected) -> Analyst:
-        """Somebody with the whole budget to spend on a world, and books in which nothing is written yet."""
-        self._lives += 1
-        return world.analyst(durable=self._lives <= DURABLE_LIVES)
+    def analyst(self, world: ProtectedWorld) -> Analyst:
+        """Return an analyst of a world with the whole budget and an empty ledger."""
+        self._analysts += 1
+        return world.analyst(durable=self._analysts <= DURABLE_ANALYSTS)
 
 
 def _first_rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -182,34 +182,34 @@ class Attack:
     lesson: str
     citation: str
     releases: Mapping[str, str]
-    """Releases that deserve to fall, by name, each with a sentence; the first is `weak`."""
+    """Weak releases by name, each with a description; the first one is the default."""
     bound: str
-    """The row of the bounds that applies, in words."""
+    """The bound that applies, in words."""
     small: Size
     full: Size
     play: Callable[[Game], Outcome]
     measure: str = "right guesses"
-    """What the scores count."""
+    """What the scores measure."""
     whole_runs: bool = False
-    """Whether a trial is a run of many guesses, one for each person, and its score the share that was right."""
+    """Whether a trial consists of many guesses, and its score is the share of right ones."""
     options: Mapping[str, float] = field(default_factory=dict)
-    """What else can be turned, with its usual value; where that is an int, whole numbers only."""
+    """Other options with their defaults; if the default is an int, values must be whole numbers."""
     peers: Mapping[str, str] = field(default_factory=dict)
-    """Packages that claim a guarantee, by the name they are imported under, each with a sentence."""
+    """Other packages that claim a guarantee, by import name, each with a description."""
     priced: frozenset[str] = frozenset()
-    """Those of the weak releases that have an epsilon of their own."""
+    """The weak releases that have an epsilon."""
     needs: tuple[str, ...] = ()
-    """Packages beyond Discreet's own that playing needs."""
+    """Optional packages that the attack needs."""
     any_catalog: bool = False
-    """Whether it can be posed on people of any catalog's shape."""
+    """Whether it works with generated people in the shape of any catalog."""
 
     @property
     def weak(self) -> str:
-        """The release that is meant when none is named."""
+        """The default weak release."""
         return next(iter(self.releases))
 
     def as_dict(self) -> dict[str, Any]:
-        """What a page or a command shows of it."""
+        """The description that the page and the command show."""
         return {
             "name": self.name,
             "title": self.title,

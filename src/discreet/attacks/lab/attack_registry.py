@@ -1,4 +1,4 @@
-"""Every attack of the lab by name, each imported when it is first wanted."""
+"""All attacks of the lab by name. Each module is imported when its attack is first used."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ _MODULES = {
     "reduction-to-reconstruction": "reconstruction.reductions",
     "census": "reconstruction.census",
 }
-"""Name to module, in the order of the lab. A module has its attacks in a tuple ATTACKS, and imports nothing heavy."""
+"""Name to module, in the order of the lab. A module has its attacks in a tuple ATTACKS, and its import is fast."""
 
 
 def names() -> tuple[str, ...]:
-    """All attacks, in the order of the lab."""
+    """Return the names of all attacks, in the order of the lab."""
     return tuple(_MODULES)
 
 
 def find(name: str) -> Attack:
-    """The attack of that name.
+    """Return an attack by name.
 
     Args:
-        name: Of an attack: see `names()`.
+        name: The name of an attack: see `names()`.
     """
     if name not in _MODULES:
         raise BadInput("There is no such attack.", next_step=f"Choose one of: {', '.join(_MODULES)}.")
@@ -56,5 +56,5 @@ def find(name: str) -> Attack:
 
 
 def list_attacks() -> tuple[Attack, ...]:
-    """All of them, with what they want, what they see and what they play against."""
+    """Return the descriptions of all attacks: goal, what the attacker sees, and targets."""
     return tuple(find(name) for name in _MODULES)

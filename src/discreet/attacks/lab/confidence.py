@@ -1,4 +1,4 @@
-"""Confidence intervals for what was measured: exact for right and wrong, Student's for the means of whole runs."""
+"""Confidence intervals of measured success: exact for single guesses, Student's for means over runs of guesses."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 
 
-def of_a_rate(right: int, trials: int, level: float) -> tuple[float, float]:
-    """Clopper–Pearson: covers the true rate at least as often as it says, whatever the rate."""
+def rate_interval(right: int, trials: int, level: float) -> tuple[float, float]:
+    """Return the Clopper–Pearson interval, which has at least the stated coverage for any rate."""
     tail = (1 - level) / 2
     return _lower(right, trials, tail), 1 - _lower(trials - right, trials, tail)
 
 
-def of_a_mean(scores: Sequence[float], level: float, *, step: float) -> tuple[float, float]:
-    """Student's interval over whole runs, each of them one number from 0 to 1, in steps."""
+def mean_interval(scores: Sequence[float], level: float, *, step: float) -> tuple[float, float]:
+    """Return Student's interval for the mean of independent scores from 0 to 1, which are multiples of `step`."""
     runs = len(scores)
     mean = math.fsum(scores) / runs
     if runs == 1:
@@ -23,22 +23,22 @@ def of_a_mean(scores: Sequence[float], level: float, *, step: float) -> tuple[fl
 
 
 def standard_error(scores: Sequence[float], *, step: float) -> float:
-    """Of the mean of independent scores, never taken for less than a step a run; infinite for a single one."""
+    """Return the standard error of the mean of independent scores: at least `step` per score, infinite for one score."""
     runs = len(scores)
     if runs == 1:
         return math.inf
     mean = math.fsum(scores) / runs
     variance = math.fsum((score - mean) ** 2 for score in scores) / (runs - 1)
-    return math.sqrt(max(variance, step**2) / runs)  # runs that all agree are not certain
+    return math.sqrt(max(variance, step**2) / runs)  # equal scores do not mean zero variance
 
 
 def _lower(right: int, trials: int, tail: float) -> float:
-    """The rate at which so many right or more have the probability `tail`."""
+    """Return the rate at which `right` or more right guesses have the probability `tail`."""
     return 0.0 if right == 0 else _solve(lambda p: _beta(p, right, trials - right + 1), tail)
 
 
 def _student(level: float, freedom: int) -> float:
-    """The t with P(|T| <= t) = level."""
+    """Return the t with P(|T| <= t) = level."""
     share = _solve(lambda x: _beta(x, freedom / 2, 0.5), 1 - level)  # x = freedom / (freedom + t²)
     return math.sqrt(freedom * (1 / max(share, 1e-300) - 1))
 
@@ -52,7 +52,7 @@ def _solve(rising: Callable[[float], float], target: float) -> float:
 
 
 def _beta(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function, by its continued fraction (Lentz)."""
+    """Return the regularised incomplete beta function, by its continued fraction (Lentz)."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):

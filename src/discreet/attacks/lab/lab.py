@@ -1,4 +1,4 @@
-"""The whole lab: every attack against all that deserves to fall and against Discreet."""
+"""Run the whole lab: every attack against its weak releases, peers and Discreet."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from discreet.attacks.lab.running_attacks import Sizes, run
 from discreet.core.optional_imports import package_of
 
 EPSILONS = (0.1, 1.0, 10.0)
-"""What attackers may spend on Discreet in the lab."""
+"""The attackers' budgets against Discreet in the lab."""
 _PRICE = 1.0
-"""What releases and peers with an epsilon of their own are given."""
+"""The epsilon of weak releases and peers that have one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Duel:
-    """One attack against one thing."""
+    """One attack against one target."""
 
     attack: str
     against: str
@@ -28,8 +28,8 @@ class Duel:
 
 
 def duels(names: Sequence[str] | None = None, *, epsilons: Sequence[float] = EPSILONS) -> Iterator[Duel]:
-    """What a lab consists of: weak releases, peers that are installed, and Discreet at each epsilon."""
-    for attack in _wanted(names):
+    """Yield all duels of the lab: against weak releases, installed peers, and Discreet at each epsilon."""
+    for attack in _selected(names):
         if missing(attack):
             continue
         for release in attack.releases:
@@ -42,7 +42,7 @@ def duels(names: Sequence[str] | None = None, *, epsilons: Sequence[float] = EPS
 
 
 def missing(attack: Attack) -> list[str]:
-    """Packages that an attack needs and that are not installed."""
+    """Return the packages that an attack needs but that are not installed."""
     return [package for package in attack.needs if find_spec(package) is None]
 
 
@@ -54,7 +54,7 @@ def run_all(
     seed: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
-    """Run everything that can be run, or the attacks named. `on_progress` hears how many duels of how many are over."""
+    """Run all attacks, or those named. `on_progress` is called with the number of finished duels and of all duels."""
     planned = list(duels(names, epsilons=epsilons))
     results = []
     for number, duel in enumerate(planned):
@@ -67,15 +67,15 @@ def run_all(
 
 
 def above_the_bound(results: Sequence[Result]) -> list[Result]:
-    """Results on Discreet above their bound, at a level that allows for all comparisons; there should be none."""
+    """Return results against Discreet above their bound, with a level adjusted for all comparisons. Expected: none."""
     ours = [result for result in results if result.against == DISCREET]
     return [result for result in ours if not result.holds(comparisons=len(ours))]
 
 
 def not_run(names: Sequence[str] | None = None) -> dict[str, str]:
-    """Attacks that need a package which is not installed, with what to install."""
-    return {attack.name: " ".join(map(package_of, missing(attack))) for attack in _wanted(names) if missing(attack)}
+    """Return attacks that need a missing package, with what to install."""
+    return {attack.name: " ".join(map(package_of, missing(attack))) for attack in _selected(names) if missing(attack)}
 
 
-def _wanted(names: Sequence[str] | None) -> Sequence[Attack]:
+def _selected(names: Sequence[str] | None) -> Sequence[Attack]:
     return list_attacks() if names is None else [find(name) for name in names]

@@ -1,4 +1,4 @@
-"""The lab as one table, and as one HTML page without outside parts: stories, results side by side, transcripts."""
+"""Results of the lab as a table, and as one self-contained HTML page: descriptions, results side by side, transcripts."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ __all__ = ["html_report", "markdown_table", "run_all"]
 
 
 def html_report(results: Sequence[Result]) -> str:
-    """The page."""
-    sections = "".join(_section(find(name), of(results, name)) for name in _names(results))
+    """Return the page."""
+    sections = "".join(_section(find(name), results_of(results, name)) for name in _names(results))
     introduction = (
-        "<p>Every attack of the lectures, against releases that deserve to fall and against Discreet through the door "
-        "that an analyst has. All people are generated.</p>"
+        "<p>Every attack of the lectures, against weak releases and against Discreet with an analyst's access. All "
+        "people are generated.</p>"
     )
     return page("The attack lab", f"{introduction}{_verdict(results)}{_overview(results)}{sections}")
 
 
 def markdown_table(results: Sequence[Result]) -> str:
-    """One row an attack: guessing, the weak releases, Discreet at each epsilon (± for 95 %) with what is allowed."""
+    """Return a table with one row per attack: guessing, weak releases, Discreet at each epsilon (± 95 %) and its bound."""
     epsilons = sorted({r.epsilon for r in results if r.against == DISCREET and r.epsilon is not None})
     head = ["attack", "guessing", "weak releases", *(f"Discreet, ε {epsilon:g}" for epsilon in epsilons)]
     lines = [_line(head), _line(["---"] + ["---:"] * (len(head) - 1))]
     for name in _names(results):
-        own = of(results, name)
+        own = results_of(results, name)
         ours = {r.epsilon: r for r in own if r.against == DISCREET}
         guessing = next(iter(ours.values()), own[0]).baseline
         weak = "<br>".join(f"{r.against}: **{_percent(r.success)}**" for r in own if r.against != DISCREET)
@@ -40,8 +40,8 @@ def markdown_table(results: Sequence[Result]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def of(results: Sequence[Result], attack: str) -> list[Result]:
-    """All results of one attack."""
+def results_of(results: Sequence[Result], attack: str) -> list[Result]:
+    """Return all results of one attack."""
     return [result for result in results if result.attack == attack]
 
 
@@ -65,7 +65,7 @@ def _verdict(results: Sequence[Result]) -> str:
     broken = above_the_bound(results)
     if broken:
         names = ", ".join(f"{r.attack} at ε {r.epsilon:g}" for r in broken)
-        return f"<p><strong>Above the bound: {escape(names)}.</strong> Discreet is broken, or the bound is.</p>"
+        return f"<p><strong>Above the bound: {escape(names)}.</strong> Either Discreet or the bound is wrong.</p>"
     allowed = "what differential privacy allows (95 % confidence for all together)"
     return f"<p>{ours} attacks on Discreet, none above {allowed}.</p>"
 
@@ -78,7 +78,7 @@ def _overview(results: Sequence[Result]) -> str:
 
 def _row(result: Result) -> str:
     low, high = result.interval()
-    allowed = "nothing promised" if result.bound is None else _percent(result.bound)
+    allowed = "no guarantee" if result.bound is None else _percent(result.bound)
     cells: list[tuple[str, str]] = [
         ("", f'<a href="#{escape(result.attack)}">{escape(result.attack)}</a>'),
         ("", escape(_name(result))),
@@ -91,7 +91,7 @@ def _row(result: Result) -> str:
 
 
 def _section(attack: Attack, results: list[Result]) -> str:
-    story = {"wants": attack.wants, "sees": attack.sees, "lesson": attack.lesson, "from": attack.citation}
+    story = {"goal": attack.wants, "sees": attack.sees, "lesson": attack.lesson, "source": attack.citation}
     described = "".join(f"<dt>{key}</dt><dd>{escape(text)}</dd>" for key, text in story.items())
     weak = next((r for r in results if r.against != DISCREET), None)
     ours = [r for r in results if r.against == DISCREET]
@@ -107,10 +107,10 @@ def _section(attack: Attack, results: list[Result]) -> str:
 
 def _side(result: Result) -> str:
     steps = "".join(f"<tr><th>{escape(s.kind)}</th><td>{escape(s.text)}</td></tr>" for s in result.transcript)
-    facts = "".join(
-        f"<tr><th>{escape(key)}</th><td>{escape(_fact(value))}</td></tr>" for key, value in result.facts.items()
+    details = "".join(
+        f"<tr><th>{escape(key)}</th><td>{escape(_fact(value))}</td></tr>" for key, value in result.details.items()
     )
-    return f'<div class="side"><h3>{escape(_name(result))}</h3><table>{steps}{facts}</table></div>'
+    return f'<div class="side"><h3>{escape(_name(result))}</h3><table>{steps}{details}</table></div>'
 
 
 def _name(result: Result) -> str:

@@ -1,4 +1,4 @@
-"""Result: how often an attack was right, against what guessing achieves and what the guarantee allows."""
+"""The result of an attack: its success, compared with guessing and with what the guarantee allows."""
 
 from __future__ import annotations
 
@@ -21,80 +21,79 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What an attack achieved in its trials; everything else is derived from the scores."""
+    """The success of an attack in its trials. All statistics are derived from the scores."""
 
     attack: str
     against: str
     scores: tuple[float, ...]
     baseline: float
     bound: float | None
-    """The most that the guarantee allows any attacker; None where the release promises nothing."""
+    """The largest success that the guarantee allows any attacker; None without a guarantee."""
     bound_at: Row | None = field(default=None, compare=False)
-    """The bound at any epsilon and delta; None where it depends on what was measured, or there is none."""
+    """The bound at any epsilon and delta; None if it depends on this run, or without a guarantee."""
     epsilon: float | None
     delta: float | None
     people: int
     measure: str
     whole_runs: bool = False
-    """Whether a trial is a run of a guess for each person."""
+    """Whether a trial consists of one guess per person."""
     transcript: tuple[Step, ...]
     """One trial, step by step."""
     seconds: float
     seed: int | None
     options: Mapping[str, float] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
     series: tuple[Series, ...] = ()
     sample: Mapping[str, Any] = field(default_factory=dict)
-    """The first rows of the generated world behind Discreet, by table."""
+    """The first rows of the generated data behind Discreet, by table."""
 
     @property
     def trials(self) -> int:
-        """How many independent trials there were."""
+        """The number of independent trials."""
         return len(self.scores)
 
     @property
     def success(self) -> float:
-        """The share of trials that were right, or the mean over whole runs."""
+        """The share of right guesses, or the mean score."""
         return math.fsum(self.scores) / self.trials
 
     @property
     def counts_guesses(self) -> bool:
-        """Whether every trial was one guess, right or wrong."""
+        """Whether every trial is one guess, right or wrong."""
         return not self.whole_runs and all(score in (0, 1) for score in self.scores)
 
     @property
     def standard_error(self) -> float:
-        """Of the success, over independent trials."""
+        """The standard error of the success, over independent trials."""
         if self.counts_guesses:
             return math.sqrt(self.success * (1 - self.success) / self.trials)
         return confidence.standard_error(self.scores, step=1 / self.people)
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """A confidence interval for the success: exact for guesses, Student's over whole runs.
+        """Return a confidence interval of the success: exact for single guesses, otherwise Student's.
 
         Args:
-            level: In which share of all runs the true rate lies inside.
+            level: The probability that the interval contains the true rate.
         """
         if self.counts_guesses:
-            return confidence.of_a_rate(round(math.fsum(self.scores)), self.trials, level)
-        return confidence.of_a_mean(self.scores, level, step=1 / self.people)
+            return confidence.rate_interval(round(math.fsum(self.scores)), self.trials, level)
+        return confidence.mean_interval(self.scores, level, step=1 / self.people)
 
     def holds(self, level: float = LEVEL, *, comparisons: int = 1) -> bool | None:
-        """Whether the measured success is compatible with the bound; None where there is none.
+        """Whether the measured success is compatible with the bound; None without a bound.
 
-        With many comparisons each is made at a stricter level (Bonferroni), so that all of them hold together as often
-        as `level` says.
+        With several comparisons, each uses a stricter level (Bonferroni), so that `level` holds for all together.
 
         Args:
-            level: How sure to be.
-            comparisons: How many results are looked at together.
+            level: The confidence level.
+            comparisons: The number of results that are compared together.
         """
         if self.bound is None:
             return None
         return self.interval(1 - (1 - level) / comparisons)[0] <= self.bound
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """The JSON form."""
         low, high = self.interval()
         return {
             "attack": self.attack,
@@ -114,23 +113,23 @@ class Result:
             "seconds": round(self.seconds, 3),
             "seed": self.seed,
             "options": dict(self.options),
-            "facts": dict(self.facts),
+            "details": dict(self.details),
             "series": [{"title": one.title, "x": list(one.x), "y": list(one.y)} for one in self.series],
             "sample": dict(self.sample),
             "transcript": [{"kind": step.kind, "text": step.text} for step in self.transcript],
         }
 
     def to_json(self) -> str:
-        """The same as text."""
+        """The JSON form as text."""
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
 
     def plot(self) -> Picture:
-        """The success with its interval, between guessing and the bound."""
+        """Plot the success with its interval, guessing and the bound."""
         name = self.against if self.epsilon is None else f"{self.against}, ε {self.epsilon:g}"
         return draw({name: self})
 
     def in_words(self) -> str:
-        """One sentence for a person."""
+        """Return the result as one sentence."""
         low, high = self.interval()
         allowed = "" if self.bound is None else f"; allowed: {100 * self.bound:.1f} %"
         return (

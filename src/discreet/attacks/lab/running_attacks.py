@@ -1,4 +1,4 @@
-"""Run an attack: check what was asked for, play it, and say how it went."""
+"""Run an attack: check the arguments, run the trials and return the result."""
 
 from __future__ import annotations
 
@@ -35,23 +35,20 @@ def run(
     scene: Scene | None = None,
     **options: float,
 ) -> Result:
-    """Play an attack against `weak` (its own weak release), a release by name, a peer package, or `discreet`.
-
-    `epsilon` is the attacker's whole budget for one trial: a pure account, unless `delta` is given. A release that
-    promises nothing takes none. `on_progress` hears how many trials are done, and of how many.
+    """Run an attack against a weak release, a peer package or Discreet.
 
     Args:
-        name: Of an attack: see `names()`.
-        against: "weak", a release, a peer package, or "discreet".
-        epsilon: The attacker's whole budget in one trial.
-        delta: Beside it.
-        people: How many the world has.
-        trials: How often to play.
-        size: "small" for a quick look, "full" for the lectures' sizes.
-        seed: Of worlds and attackers; never of Discreet's noise.
-        on_progress: Hears how many trials are done, and of how many.
-        scene: Who the people are: the lab's own, or `scene_of(catalog)` for people made up in a catalog's shape.
-        **options: What else can be turned.
+        name: The name of an attack: see `names()`.
+        against: "weak" for the attack's default weak release, a release by name, a peer package, or "discreet".
+        epsilon: The attacker's whole budget for one trial. Releases without a guarantee need none.
+        delta: The delta of this budget; without it, the budget is pure epsilon.
+        people: The number of people in the generated data.
+        trials: The number of trials.
+        size: "small" for a quick run, "full" for the sizes in the lectures.
+        seed: Seeds the generated data and the attackers, never Discreet's noise.
+        on_progress: Called with the number of finished trials and of all trials.
+        scene: The generated people: the lab's own, or `scene_of(catalog)` for people in the shape of a catalog.
+        **options: Other options of the attack.
     """
     attack = find(name)
     target = attack.weak if against == "weak" else against
@@ -68,7 +65,7 @@ def run(
         on_progress=on_progress,
         scene=_scene(attack, scene),
     )
-    begun = time.perf_counter()
+    started = time.perf_counter()
     outcome = attack.play(game)
     bound = None if target in attack.releases else outcome.bound
     return Result(
@@ -84,10 +81,10 @@ def run(
         measure=attack.measure,
         whole_runs=attack.whole_runs,
         transcript=tuple(outcome.transcript),
-        seconds=time.perf_counter() - begun,
+        seconds=time.perf_counter() - started,
         seed=seed,
         options=game.options,
-        facts=outcome.facts,
+        details=outcome.details,
         series=tuple(outcome.series),
         sample=game.sample,
     )
@@ -98,18 +95,18 @@ def _loss(attack: Attack, target: str, epsilon: Number | None, delta: Number | N
         return None
     if target not in (*attack.releases, *attack.peers, DISCREET):
         choices = ", ".join(("weak", *attack.releases, *attack.peers, DISCREET))
-        raise BadInput("This attack does not know what to play against.", next_step=f"Choose one of: {choices}.")
+        raise BadInput("This attack has no such target.", next_step=f"Choose one of: {choices}.")
     if epsilon is None:
         raise BadEpsilon(
             "The attacker's budget is missing.",
-            next_step="Give epsilon, all that may be spent in one trial, such as 1.",
+            next_step="Give epsilon, the whole budget of one trial, such as 1.",
         )
     return Loss(float(read_epsilon(epsilon)), float(finite(delta) or 0) if delta is not None else 0.0)
 
 
 def _scene(attack: Attack, scene: Scene | None) -> Scene:
     if scene is not None and not attack.any_catalog:
-        raise BadInput("This attack needs people of its own.", next_step="Play it with the lab's.")
+        raise BadInput("This attack needs its own generated people.", next_step="Leave out the scene or catalog.")
     return LAB if scene is None else scene
 
 
@@ -129,10 +126,10 @@ def _options(attack: Attack, given: Mapping[str, float]) -> dict[str, float]:
     unknown = sorted(set(given) - set(attack.options))
     if unknown:
         known = ", ".join(attack.options) or "none"
-        raise BadInput(f"This attack has no option {unknown[0]}.", next_step=f"Its options: {known}.")
+        raise BadInput(f"This attack has no option {unknown[0]}.", next_step=f"Its options are: {known}.")
     for name, value in given.items():
         is_whole = isinstance(attack.options[name], int)
         if not math.isfinite(value) or (is_whole and value != int(value)):
             kind = "a whole number" if is_whole else "a number"
-            raise BadInput(f"{name} is {kind} here.", next_step=f"Give {name}={attack.options[name]:g}, for instance.")
+            raise BadInput(f"{name} must be {kind}.", next_step=f"Give {name}={attack.options[name]:g}, for example.")
     return {**attack.options, **given}

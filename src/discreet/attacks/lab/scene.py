@@ -1,6 +1,6 @@
-"""Scenes: who the people of a world are. The lab's own, or people made up in the shape of a catalog, of whom one column is the secret.
+"""Scenes: the generated people of an attack, either the lab's own or in the shape of a catalog with one secret column.
 
-What a scene knows of a catalog is public, and its rows are drawn from nothing else: no data is read for it, and no books.
+A scene uses only the public part of a catalog: it reads neither data nor the ledger.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from discreet.sql.builder import quote
 Bits = npt.NDArray[np.bool_]
 Tables = dict[str, Mapping[str, Any]]
 
-_ROOM = 4096
-"""So many people must have a number of their own in the column that tells them apart."""
+_MIN_IDS = 4096
+"""The column that identifies people must have at least this many values."""
 _DAYS = (date(2020, 1, 1), date(2025, 12, 31))
 _PEOPLE = """
 [tables.people]
@@ -40,44 +40,44 @@ columns.secret = {{ type = "boolean" }}
 
 
 def people_catalog(people: int) -> str:
-    """The catalog of a table `people` of id, name and secret: ids are public, secrets are not."""
+    """Return the catalog of a table `people` with id, name and secret. Ids are public, secrets are not."""
     return _PEOPLE.format(last=max(1, people - 1))
 
 
 def people_table(secrets: Bits) -> dict[str, Any]:
-    """The columns of that table; person 3 is called p3."""
+    """Return the columns of that table; person 3 is called p3."""
     ids = np.arange(secrets.size)
     return {"id": ids, "name": [f"p{i}" for i in ids], "secret": secrets}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """The lab's own people, with an id and a secret; in SQL, what an attacker writes about them."""
+    """The lab's own people, with an id and a secret, and the SQL that an attacker needs to query them."""
 
     table: str = "people"
     number: str = "id"
-    """An integer that tells people apart, and that everybody knows."""
+    """A public integer that identifies people."""
     first: int = 0
-    """The number of the first of them; those who follow count up."""
+    """The number of the first person; the next ones count up."""
     secret: str = "secret"  # noqa: S105
-    """A condition, which holds of half of them: what it says of one person is what an attacker wants."""
+    """A condition that is true for half of the people. The attacker wants to know it for one person."""
     lists: str = "lists"
-    """A public table of the attacker's own."""
+    """A public table of the attacker."""
     max_rows: int = 1
     bound: Row = success_bounds.bit
 
     @property
     def is_the_labs(self) -> bool:
-        """Whether stories of the lectures fit."""
+        """Whether the stories of the lectures fit."""
         return True
 
     @property
-    def wanted(self) -> str:
-        """What people have, or have not."""
+    def secret_in_words(self) -> str:
+        """The secret, in words."""
         return "the secret" if self.is_the_labs else f"a row with {self.secret}"
 
     def world(self, secrets: Bits, _: np.random.Generator, lists: Lists | None = None) -> tuple[Tables, str | Catalog]:
-        """Tables in which people have these secrets, and their catalog."""
+        """Return tables in which people have these secrets, and their catalog."""
         text = people_catalog(secrets.size)
         if lists is None:
             return {"people": people_table(secrets)}, text
@@ -89,7 +89,7 @@ LAB = Scene()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogScene(Scene):
-    """People made up in the shape of one table of a catalog."""
+    """Generated people in the shape of one table of a catalog."""
 
     declared: Table
     handle: Column
@@ -98,20 +98,20 @@ class CatalogScene(Scene):
 
     @property
     def is_the_labs(self) -> bool:
-        """They have nothing to do with them."""
+        """The stories of the lectures do not fit."""
         return False
 
     def world(
         self, secrets: Bits, rng: np.random.Generator, lists: Lists | None = None
     ) -> tuple[Tables, str | Catalog]:
-        """The same in the shape of the table; all other columns are whatever the catalog allows."""
+        """Return tables in the shape of the catalog's table, with random values in all other columns."""
         from discreet.samples.dummy import dummy_tables  # noqa: PLC0415  heavy; only worlds need it
 
         declared = {self.declared.name: replace(self.declared, path=None)}
         only = replace(self.catalog, tables=declared, graphs={})
-        (facts,) = public_tables(only)
+        (details,) = public_tables(only)
         seed = int(rng.integers(2**32))
-        (table,) = dummy_tables([{**facts, "max_rows": 1}], people=secrets.size, seed=seed).values()
+        (table,) = dummy_tables([{**details, "max_rows": 1}], people=secrets.size, seed=seed).values()
         columns = table.to_pydict()
         numbers = range(self.first, self.first + secrets.size)
         columns[self.handle.name] = [str(number) if self.handle.type is Type.TEXT else number for number in numbers]
@@ -124,7 +124,7 @@ class CatalogScene(Scene):
 
 
 def scene_of(catalog: Catalog) -> CatalogScene:
-    """People of a catalog's shape: of the first table in which one can ask for a person and there is something to hide."""
+    """Return a scene in the shape of a catalog's first table with a column that identifies people and another one."""
     for table in catalog.tables.values():
         handle = None if table.is_public or (table.unit is not None and table.unit.path) else _handle(table)
         hidden = None if handle is None else _hidden(table, handle)
@@ -146,41 +146,41 @@ def scene_of(catalog: Catalog) -> CatalogScene:
             catalog=catalog,
         )
     raise BadInput(
-        "No table of this catalog has a column by which one could ask for one person, and another to hide.",
-        next_step="Play with the lab's own people.",
+        "No table of this catalog has a column that identifies people and another column to keep secret.",
+        next_step="Use the lab's own people.",
     )
 
 
 def _handle(table: Table) -> Column | None:
-    """A column with room for a number of everybody's own: the one that names people, or any where each row is a person."""
+    """Return the column that identifies people, or any column with enough values if each row is one person."""
     own = table.own_column
     columns = table.columns.values() if own is None else [table.columns[own]]
-    return next((column for column in columns if column.values is None and _has_room(column)), None)
+    return next((column for column in columns if column.values is None and _fits_everyone(column)), None)
 
 
-def _has_room(column: Column) -> bool:
+def _fits_everyone(column: Column) -> bool:
     if column.type is Type.TEXT:
-        return column.max_length >= len(str(_ROOM))
+        return column.max_length >= len(str(_MIN_IDS))
     if column.type is not Type.INTEGER:
         return False
-    return not column.is_bounded_number or column.upper - column.lower > _ROOM  # type: ignore[operator]  # both are numbers
+    return not column.is_bounded_number or column.upper - column.lower > _MIN_IDS  # type: ignore[operator]  # both are numbers
 
 
 def _hidden(table: Table, handle: Column) -> Column | None:
-    """What is to hide: a column of which two values are as good as any."""
+    """Return the secret column: the one whose values are easiest to reduce to yes and no."""
     others = [column for column in table.columns.values() if column is not handle and len(column.values or "ab") > 1]
     return min(others, key=_preference, default=None)
 
 
 def _preference(column: Column) -> int:
-    """A yes or no is the plainest secret, a number without bounds the oddest."""
+    """Rank columns: booleans first, numbers without bounds last."""
     if column.type is Type.BOOLEAN:
         return 0
     return 1 if column.values is not None else 2 if column.lower is not None else 3
 
 
 def _ends(column: Column) -> tuple[Any, Any, Any]:
-    """Of a column without declared values: its lower end, its middle and its upper end, made up where it has none."""
+    """Return the lower end, the middle and the upper end of a column, with defaults if it has no bounds."""
     low: Any = column.lower
     high: Any = column.upper
     if column.type is Type.DATE:
@@ -196,7 +196,7 @@ def _ends(column: Column) -> tuple[Any, Any, Any]:
 
 
 def _value(column: Column, bit: bool, rng: np.random.Generator) -> Any:
-    """A value of which the condition says the bit."""
+    """Return a value for which the secret condition equals the bit."""
     if column.values is not None:
         others = column.values[1:]
         return column.values[0] if bit else others[int(rng.integers(len(others)))]

@@ -1,4 +1,4 @@
-"""What a sensible attacker does with one budget: spend it all on the query that tells the hypotheses apart best."""
+"""Strategies of a good attacker: spend the whole budget on the query that distinguishes the hypotheses best."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ Bits = npt.NDArray[np.bool_]
 
 
 def share(epsilon: float, queries: int) -> float:
-    """One of so many equal shares, rounded down so that all of them fit."""
+    """Return epsilon / queries, rounded down so that all shares fit into the budget."""
     return math.floor(epsilon / queries * 1e12) / 1e12
 
 
 def guess_bit(game: Game, analyst: Analyst, person: int) -> bool:
-    """Whether a person's secret is true, by one sum of +1 or -1.
+    """Guess a person's secret from one sum of +1 or -1.
 
-    One person moves the sum by 1 when they come or go, which sets the noise, but by 2 when their secret changes: the
-    most that one query can tell. It is "everybody" minus "everybody but you" in a single query.
+    Adding or removing the person changes the sum by 1, which determines the noise, but changing the secret changes it
+    by 2: no single query reveals more. It combines "everyone" minus "everyone except one" in a single query.
     """
-    told = analyst.number(own_sum(game, f"{game.scene.number} = {person}"), epsilon=game.budget.epsilon)
-    return sign(game, told)
+    observed = analyst.number(own_sum(game, f"{game.scene.number} = {person}"), epsilon=game.budget.epsilon)
+    return sign(game, observed)
 
 
 def own_sum(game: Game, where: str) -> str:
-    """The query for +1 or -1 of whoever a condition names; of their rows one says it."""
+    """Return the query for the sum of +1 or -1 of the person selected by a condition, using one row per person."""
     scene = game.scene
-    said = "WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) " if scene.max_rows > 1 else ""
-    return f"SELECT {said}SUM(CASE WHEN {scene.secret} THEN 1 ELSE -1 END) AS s FROM {scene.table} WHERE {where}"
+    options = "WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) " if scene.max_rows > 1 else ""
+    return f"SELECT {options}SUM(CASE WHEN {scene.secret} THEN 1 ELSE -1 END) AS s FROM {scene.table} WHERE {where}"
 
 
 def guess_bits(game: Game, guess: Callable[[Game, Analyst, int], bool]) -> Outcome:
-    """One person a trial, through an analyst's door; everybody in a world is somebody's target."""
+    """Run trials against Discreet with one target each; each person in a world is the target of some trial."""
     tally, scene = Tally(), game.scene
-    for trials in game.each_world(serves=max(100, game.people)):
+    for trials in game.each_world(trials_per_world=max(100, game.people)):
         secrets: Bits = game.rng.random(game.people) < 0.5
         with game.protect(*scene.world(secrets, game.rng)) as world:
             for trial in game.each_trial(trials):
@@ -62,8 +62,8 @@ def _claim(game: Game, person: int) -> str:
     return f"the secret of person {person}" if game.scene.is_the_labs else f"{game.scene.secret} holds of {person}"
 
 
-def everybodys_sums(game: Game, analyst: Analyst) -> npt.NDArray[np.float64]:
-    """The noisy +1 or -1 of everybody in `people`, by id: each person is a group of their own, so all cost as one."""
+def ask_sum_per_person(game: Game, analyst: Analyst) -> npt.NDArray[np.float64]:
+    """Return the noisy +1 or -1 of each person by id. Each person is a separate group, so all cost as much as one."""
     rows = analyst.ask(
         "SELECT id, SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people GROUP BY id",
         epsilon=game.budget.epsilon,
@@ -72,19 +72,19 @@ def everybodys_sums(game: Game, analyst: Analyst) -> npt.NDArray[np.float64]:
     return np.array([sums[i] for i in range(game.people)])
 
 
-def signs(game: Game, told: npt.NDArray[np.float64]) -> Bits:
-    """Which are positive; coins where they are neither."""
-    return np.where(told == 0, game.rng.random(told.size) < 0.5, told > 0)
+def signs(game: Game, observed: npt.NDArray[np.float64]) -> Bits:
+    """Return which values are positive, with a coin flip for zeros."""
+    return np.where(observed == 0, game.rng.random(observed.size) < 0.5, observed > 0)
 
 
-def sign(game: Game, told: float) -> bool:
-    """Positive or not; a coin where it is neither."""
-    return bool(signs(game, np.array([told]))[0])
+def sign(game: Game, observed: float) -> bool:
+    """Return whether a value is positive, with a coin flip for zero."""
+    return bool(signs(game, np.array([observed]))[0])
 
 
 def largest(game: Game, rows: Sequence[Mapping[str, Any]], *, key: str, value: str, among: Sequence[Any]) -> Any:
-    """Which of the candidates has the largest noisy count; a draw among equals."""
+    """Return the candidate with the largest noisy count; ties are broken at random."""
     counts = {row[key]: row[value] for row in rows}
-    told = np.array([float(counts.get(candidate) or 0) for candidate in among])
-    best = np.flatnonzero(told == told.max())
+    observed = np.array([float(counts.get(candidate) or 0) for candidate in among])
+    best = np.flatnonzero(observed == observed.max())
     return among[int(game.rng.choice(best))]

@@ -1,4 +1,4 @@
-"""Successes beside each other as SVG: a bar and its interval, guessing, and what is allowed."""
+"""Charts of attack success as SVG: a bar with its interval, guessing, and the bound."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STYLE = (
 
 
 def draw(results: Mapping[str, Result]) -> Picture:
-    """One row for each named result."""
+    """Draw one row for each named result."""
     bottom = _TOP + _ROW * len(results)
     parts = [*_scale(bottom)]
     for row, (name, result) in enumerate(results.items()):
@@ -32,7 +32,7 @@ def draw(results: Mapping[str, Result]) -> Picture:
 
 
 def draw_series(series: Series) -> Picture:
-    """A curve, on scales of its own."""
+    """Draw a curve on its own axes."""
     left, size, top = 64, 260, 24
     x_end, y_end = max(series.x) or 1, max(series.y) or 1
     points = "L".join(
@@ -84,7 +84,7 @@ def _legend(y: int, *, bounded: bool) -> list[str]:
     if bounded:
         parts += [
             f'<line x1="{_LEFT + 90}" x2="{_LEFT + 90}" y1="{y - 12}" y2="{y + 2}" class="bound"/>',
-            f'<text x="{_LEFT + 98}" y="{y}">the most that is allowed</text>',
+            f'<text x="{_LEFT + 98}" y="{y}">bound of the guarantee</text>',
         ]
     return parts
 

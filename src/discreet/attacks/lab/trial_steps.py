@@ -1,4 +1,4 @@
-"""What happened in one trial, step by step."""
+"""The steps of one trial."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Kind: TypeAlias = Literal["known", "asked", "answered", "refused", "guess", "tru
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One line of a transcript: what the attacker knew, asked, was told, guessed; and how it was."""
+    """One line of a transcript: what the attacker knows, asks, receives or guesses, or the truth."""
 
     kind: Kind
     text: str

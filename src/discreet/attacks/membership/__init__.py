@@ -1,1 +1,1 @@
-"""Attacks that decide who is in the data."""
+"""Membership attacks: they decide who is in the data."""

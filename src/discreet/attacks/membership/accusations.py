@@ -1,4 +1,4 @@
-"""Accusing at most one innocent in a hundred, whatever the scores mean and however they are distributed."""
+"""Accuse with a false positive rate of at most 1 %, for any scores with any distribution."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ Bits = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.floating]
 
 RATE = 0.01
-"""Of false accusations."""
+"""The rate of false accusations."""
 
 
-def accused(suspects: Floats, innocents: Floats, *, rng: np.random.Generator, rate: float = RATE) -> Bits:
-    """Who scores higher than all but a few of the people who are known to be innocent.
+def accuse(suspects: Floats, innocents: Floats, *, rng: np.random.Generator, rate: float = RATE) -> Bits:
+    """Return which suspects score higher than all but a few of the people known to be innocent.
 
-    One more innocent is as likely to have any rank among N innocents as any other, so they are above the k-th of them
-    with probability at most k / (N + 1): k is the largest for which this is at most `rate`. Draws are decided by coins.
+    A further innocent person has every rank among N innocents with the same probability, so they are above the k-th
+    highest with probability at most k / (N + 1): k is the largest number for which this is at most `rate`. Ties are
+    broken at random.
 
     Citation: Vovk, Gammerman, Shafer 2005, conformal prediction.
     """
@@ -27,7 +28,7 @@ def accused(suspects: Floats, innocents: Floats, *, rng: np.random.Generator, ra
         return np.zeros(suspects.size, np.bool_)
     coins = rng.random(innocents.size + suspects.size)
     scores = np.concatenate([innocents, suspects])
-    place = np.empty(scores.size, np.int64)
-    place[np.lexsort((coins, scores))] = np.arange(scores.size)
-    threshold = np.sort(place[: innocents.size])[-above]
-    return place[innocents.size :] > threshold
+    position = np.empty(scores.size, np.int64)
+    position[np.lexsort((coins, scores))] = np.arange(scores.size)
+    threshold = np.sort(position[: innocents.size])[-above]
+    return position[innocents.size :] > threshold

@@ -1,4 +1,4 @@
-"""A study of many people with very many yes-or-no attributes each, such as genetic variants; and others outside it."""
+"""A study of people with very many yes-or-no attributes each, such as genetic variants, and people outside the study."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy.typing as npt
 
 from discreet.attacks.lab.analyst_access import Analyst
 from discreet.attacks.lab.attack import Game
-from discreet.attacks.lab.budget_use import ask_for_all, by_number
+from discreet.attacks.lab.budget_use import ask_groups, values_in_order
 
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.float64]
 
 OTHERS = 999
-"""So many people are known not to be in a study; their scores set the threshold."""
+"""The number of people known not to be in a study. Their scores set the threshold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Everybody has variant j with its frequency, independently of everything else."""
+    """Each person has variant j with probability `frequencies[j]`, independently."""
 
     frequencies: Floats
     members: Floats
@@ -29,22 +29,22 @@ class Study:
 
     @classmethod
     def draw(cls, rng: np.random.Generator, *, members: int, frequencies: Numbers) -> Self:
-        """New people."""
+        """Draw the people of a study, and others."""
         chances = frequencies.astype(np.float32)
         has = (rng.random((members + OTHERS, chances.size), np.float32) < chances).astype(np.float32)
         return cls(chances, has[:members], has[members:])
 
     @property
     def sites(self) -> int:
-        """How many variants there are."""
+        """The number of variants."""
         return self.frequencies.size
 
     def first(self, sites: int) -> Study:
-        """The same people at some sites only."""
+        """Return the same people with the first variants only."""
         return Study(self.frequencies[:sites], self.members[:, :sites], self.others[:, :sites])
 
     def tables(self) -> dict[str, dict[str, Any]]:
-        """One row for each person and site."""
+        """Return the table with one row per person and site."""
         people = len(self.members)
         return {
             "calls": {
@@ -55,7 +55,7 @@ class Study:
         }
 
     def catalog(self) -> str:
-        """Of that table."""
+        """Return the catalog of that table."""
         return (
             f'[tables.calls]\nprivacy_unit = "id"\nmax_rows = {self.sites}\ncolumns.id = {{ type = "integer" }}\n'
             f'columns.site = {{ type = "integer", lower = 0, upper = {self.sites - 1} }}\n'
@@ -64,8 +64,8 @@ class Study:
 
 
 def ask_for_counts(game: Game, analyst: Analyst, study: Study, *, sites: int) -> Numbers:
-    """How many have the variant at each of the first sites; for some sites, one person counts with so many rows."""
-    rows = ask_for_all(
+    """Query how many people have the variant at each of the first `sites` sites."""
+    rows = ask_groups(
         game,
         analyst,
         keys=["site"],
@@ -74,4 +74,4 @@ def ask_for_counts(game: Game, analyst: Analyst, study: Study, *, sites: int) ->
         groups=sites,
         rows=study.sites,
     )
-    return by_number(rows, key="site", value="n", first=0, count=sites)
+    return values_in_order(rows, key="site", value="n", first=0, count=sites)

@@ -1,4 +1,4 @@
-"""Model inversion: from a model, somebody's outcome and what is known of them, to what is not known of them."""
+"""Model inversion: infer a person's unknown attribute from a model, the person's outcome and known attributes."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ Ints = npt.NDArray[np.int64]
 
 _KNOWN, _BANDS, _DOSES = 6, 4, 10
 _GENOTYPES = np.array([0.45, 0.35, 0.2])
-"""How common each is: public."""
+"""The public frequency of each genotype."""
 _COLUMNS = (*(f"a{j}" for j in range(_KNOWN)), "genotype")
 
 
 @dataclass(frozen=True, slots=True)
 class Patients:
-    """What their doctor and the attacker know, what only the doctor knows, and the dose that was found for them."""
+    """Attributes known to the attacker, the genotype, which is secret, and the dose of each patient."""
 
     known: Ints
     genotype: Ints
     dose: Ints
 
     @classmethod
-    def drawn(cls, people: int, rng: np.random.Generator) -> Patients:
-        """The dose depends on two of the attributes and on the genotype, and on much that nobody knows."""
+    def draw(cls, people: int, rng: np.random.Generator) -> Patients:
+        """Draw patients. The dose depends on two attributes, the genotype, and noise."""
         known = rng.integers(0, _BANDS, (people, _KNOWN))
         genotype = rng.choice(_GENOTYPES.size, people, p=_GENOTYPES)
         middle = 0.35 * (known[:, 0] + known[:, 1]) + 0.8 * genotype
@@ -46,7 +46,7 @@ class Patients:
 
     @property
     def rows(self) -> Ints:
-        """What a model predicts the dose from."""
+        """The inputs from which a model predicts the dose."""
         return np.column_stack([self.known, self.genotype])
 
 
@@ -54,14 +54,14 @@ Train = Callable[[Patients], tuple[Model, list[Step]]]
 
 
 def play(game: Game) -> Outcome:
-    """Each trial is one model; its score is the share of its people whose genotype is guessed."""
+    """Each trial is one model. Its score is the share of its people whose genotype is guessed."""
     if not game.is_discreet:
-        return _compared(game, lambda patients: (tree(patients.rows, patients.dose, depth=None, rng=game.rng), []))
-    return _compared(game, partial(_asked, game))
+        return _compare(game, lambda patients: (tree(patients.rows, patients.dose, depth=None, rng=game.rng), []))
+    return _compare(game, partial(_asked, game))
 
 
 def invert(model: Model, patients: Patients) -> Ints:
-    """The genotype that is likeliest: how common it is, times how sure the model is of the dose if it were the one.
+    """Return the likeliest genotype: its frequency times the model's confidence in the dose given this genotype.
 
     Citation: Fredrikson, Lantz, Jha, Lin, Page, Ristenpart, USENIX Security 2014; Fredrikson, Jha, Ristenpart,
     CCS 2015.
@@ -73,45 +73,45 @@ def invert(model: Model, patients: Patients) -> Ints:
     return np.argmax(scores, axis=0)
 
 
-def _compared(game: Game, train: Train) -> Outcome:
-    """The same attack on people in the data, and on one person more whom the model never saw.
+def _compare(game: Game, train: Train) -> Outcome:
+    """Run the same attack on people in the training data, and on people not in it.
 
-    Patients are independent of each other. So a model from which the target was removed is a model of one patient
-    fewer, and anybody from outside is the target; many of them are tried, each for themselves. Both directions of the
-    guarantee hold for the pair, e^ε s + δ for being right and the same for being wrong, and the lesser bound is taken.
+    Patients are independent. So a model with the target removed is a model of one patient fewer, and each person
+    outside the data can serve as the target. Both directions of the guarantee hold, for right and for wrong guesses
+    (e^ε s + δ each), and the smaller bound is used.
     """
     tally, removed = Tally(), []
     for _ in game.each_trial():
-        patients = Patients.drawn(game.people, game.rng)
+        patients = Patients.draw(game.people, game.rng)
         model, steps = train(patients)
         guesses = invert(model, patients)
         right = float(np.mean(guesses == patients.genotype))
-        never_seen = Patients.drawn(game.people, game.rng)
-        without, _ = train(Patients.drawn(max(1, game.people - 1), game.rng))
+        never_seen = Patients.draw(game.people, game.rng)
+        without, _ = train(Patients.draw(max(1, game.people - 1), game.rng))
         removed.append(float(np.mean(invert(without, never_seen) == never_seen.genotype)))
-        told = f"patient 0: attributes {patients.known[0].tolist()}, dose {patients.dose[0]}"
+        observed = f"patient 0: attributes {patients.known[0].tolist()}, dose {patients.dose[0]}"
         steps = [
-            Step("known", f"of everybody the attributes and the dose; how common each genotype is. {told}"),
-            *(steps or [Step("answered", "a decision tree that tells its confidences")]),
+            Step("known", f"all attributes and doses, and the frequency of each genotype. {observed}"),
+            *(steps or [Step("answered", "a decision tree with its confidences")]),
             Step("guess", f"patient 0 has genotype {guesses[0]}, and so on for all {game.people:,}"),
             Step("truth", f"genotype {patients.genotype[0]}; {100 * right:.1f} % of all are right"),
         ]
         tally.add(right, steps)
     imputed = float(np.mean(removed))
-    facts = {"right about people whom the model never saw": imputed, "most common genotype": float(_GENOTYPES.max())}
+    details = {"right about people not in the training data": imputed, "most common genotype": float(_GENOTYPES.max())}
     series = [] if game.is_discreet else [_by_depth(game)]
     bound = game.bound_of_this_run(partial(_bound, imputed))
-    return tally.outcome(baseline=imputed, bound=bound, facts=facts, series=series)
+    return tally.outcome(baseline=imputed, bound=bound, details=details, series=series)
 
 
 def _bound(removed: float, epsilon: float, delta: float) -> float:
-    """Right at most e^ε s + δ; and wrong, with the target removed, at most e^ε times wrong with the target, plus δ."""
+    """Return the smaller bound: right at most e^ε s + δ, and the corresponding bound from wrong guesses."""
     return min(success_bounds.inversion(removed, epsilon, delta), success_bounds.tpr_at(removed, epsilon, delta))
 
 
 def _by_depth(game: Game) -> Series:
-    """The deeper the tree, the more it tells about its own people."""
-    patients, depths = Patients.drawn(game.people, game.rng), range(1, 17)
+    """Measure the attack by depth of the tree: deeper trees reveal more about their training data."""
+    patients, depths = Patients.draw(game.people, game.rng), range(1, 17)
     shares = []
     for depth in depths:
         model = tree(patients.rows, patients.dose, depth=depth, rng=game.rng)
@@ -120,7 +120,7 @@ def _by_depth(game: Game) -> Series:
 
 
 def _asked(game: Game, patients: Patients) -> tuple[NaiveBayes, list[Step]]:
-    """Naive Bayes needs one table of counts for each column, by dose: so many queries share the budget."""
+    """Train naive Bayes from one query per column for its counts by dose. The queries share the budget."""
     columns = {name: patients.rows[:, number] for number, name in enumerate(_COLUMNS)}
     table = {"id": np.arange(patients.dose.size), "dose": patients.dose, **columns}
     with game.protect({"patients": table}, _catalog()) as world:
@@ -154,17 +154,18 @@ ATTACKS = (
     Attack(
         name="inversion",
         title="From the dose to the genotype",
-        wants="somebody's genotype",
-        sees="a model that predicts a dose, with its confidences; everybody's other attributes and their dose",
+        wants="a person's genotype",
+        sees="a model that predicts a dose, with its confidences; the other attributes and the dose of each person",
         lesson=(
-            "What a model says of people in general, it says of everybody, in the data or not. Only what it says "
-            "beyond that about its own people is a breach; with differential privacy that is little."
+            "A model that describes a population allows inferences about everyone, in the training data or not. A "
+            "privacy breach is what it reveals beyond that about people in its training data; differential privacy "
+            "bounds this difference."
         ),
         citation=(
             "Fredrikson et al., USENIX Security 2014, and CCS 2015; McSherry 2016, Statistical inference considered "
             "harmful, for the comparison"
         ),
-        releases={"tree": "a decision tree grown until its leaves are single patients, with its confidences"},
+        releases={"tree": "a decision tree that is grown down to single patients, with its confidences"},
         bound="inversion, skewed priors",
         small=Size(300, 4),
         full=Size(1000, 20),

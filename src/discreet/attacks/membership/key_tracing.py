@@ -1,4 +1,4 @@
-"""Tracing by keys: the data are keys of decoders, and queries are ciphertexts that each key decrypts its own way."""
+"""Tracing by keys: the data are keys of decoders, and queries are ciphertexts that each key decrypts differently."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy.typing as npt
 from discreet.attacks.lab import success_bounds
 from discreet.attacks.lab.analyst_access import Analyst
 from discreet.attacks.lab.attack import Attack, Game, Outcome, Size, Tally
-from discreet.attacks.lab.budget_use import ask_for_all, by_number
+from discreet.attacks.lab.budget_use import ask_groups, values_in_order
 from discreet.attacks.lab.trial_steps import Step
-from discreet.attacks.membership.accusations import RATE, accused
+from discreet.attacks.membership.accusations import RATE, accuse
 
 Bits = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 
 _PRIME = 2**31 - 1
 _HONEST = 199
-"""So many users are known to keep their keys to themselves."""
+"""The number of users known not to share their keys."""
 _CATALOG = """
 [tables.decoders]
 privacy_unit = "slot"
@@ -35,42 +35,42 @@ public = true
 
 @dataclass(frozen=True, slots=True)
 class Broadcast:
-    """Everybody has a key and a slot; a ciphertext has one masked bit for each slot, under a nonce of its own.
+    """Each user has a key and a slot. A ciphertext has a nonce and one masked bit for each slot.
 
-    The mask of a key under a nonce is whether their product modulo a prime is in the upper half. That is quick in numpy
-    and can be said in SQL; it stands for any symmetric encryption, and nothing here tries to break it.
+    The mask of a key under a nonce is whether their product modulo a prime is in the upper half. This is fast in numpy
+    and possible in SQL. It represents any symmetric encryption; the attack does not try to break it.
     """
 
     keys: Ints
     colluders: Ints
-    """Slots, in order: theirs are the keys in the data."""
+    """Sorted slots of the users whose keys are in the data."""
 
     @classmethod
     def draw(cls, rng: np.random.Generator, *, colluders: int) -> Self:
-        """New keys; who colludes is a random choice among all slots."""
+        """Draw keys, and a random set of colluders."""
         users = colluders + _HONEST
         return cls(rng.integers(1, _PRIME, users), np.sort(rng.permutation(users)[:colluders]))
 
     @property
     def users(self) -> int:
-        """How many there are in all."""
+        """The number of users."""
         return self.keys.size
 
     def masks(self, nonces: Ints) -> Bits:
-        """A row for each nonce, a column for each slot."""
+        """Return the masks: one row per nonce, one column per slot."""
         return np.outer(nonces, self.keys) % _PRIME > _PRIME // 2
 
     def trace(self, nonces: Ints, last: Ints) -> Bits:
-        """TrE: ciphertexts that say 1 to the slots below `last` and 0 to the others."""
+        """Return ciphertexts (TrE) that decrypt to 1 for the slots below `last`, and to 0 for the others."""
         return (np.arange(self.users) < last[:, None]) ^ self.masks(nonces)
 
     def decrypt(self, nonces: Ints, ciphertexts: Bits) -> Bits:
-        """What the colluders' decoders say: a row for each ciphertext, a column for each of them."""
+        """Return the colluders' decrypted bits: one row per ciphertext, one column per colluder."""
         return (ciphertexts ^ self.masks(nonces))[:, self.colluders]
 
 
 def play(game: Game) -> Outcome:
-    """Each trial is a new set of keys: the score is the share of the colluders who are accused."""
+    """Each trial is a new set of keys. The score is the share of the colluders who are accused."""
     return _against_discreet(game) if game.is_discreet else _against_counts(game)
 
 
@@ -80,55 +80,55 @@ def _against_counts(game: Game) -> Outcome:
     tally, by_rounding = Tally(), []
     for _ in game.each_trial():
         broadcast = Broadcast.draw(game.rng, colluders=game.people)
-        told = np.empty((repeats, broadcast.users + 1))
-        for repeat in range(repeats):  # the order of the queries does not matter to a release without a memory
+        observed = np.empty((repeats, broadcast.users + 1))
+        for repeat in range(repeats):  # the release is stateless, so the order of queries does not matter
             nonces = game.rng.integers(1, _PRIME, broadcast.users + 1)
             ciphertexts = broadcast.trace(nonces, np.arange(broadcast.users + 1))
             counts = broadcast.decrypt(nonces, ciphertexts).sum(axis=1)
-            told[repeat] = counts + game.rng.normal(
+            observed[repeat] = counts + game.rng.normal(
                 0, game.options["noise"] * game.people**0.5 if noisy else 0, counts.size
             )
-        guilty = _accused(game, broadcast, np.diff(told.mean(axis=0)))
-        by_rounding.append(_slides(broadcast, told / game.people))
+        guilty = _accuse(game, broadcast, np.diff(observed.mean(axis=0)))
+        by_rounding.append(_slides(broadcast, observed / game.people))
         steps = [
             Step("known", f"the keys of all {broadcast.users} users, but not whose are in the pirate's decoder"),
             Step(
                 "asked",
-                f"how many keys decrypt a ciphertext to 1; it says 1 to the first i slots; all i, {repeats} times",
+                f"how many keys decrypt a ciphertext to 1, if it encrypts 1 for the first i slots; all i, {repeats} times",
             ),
-            Step("answered", ", ".join(f"{count:.1f}" for count in told[0, :12]) + ", …"),
+            Step("answered", ", ".join(f"{count:.1f}" for count in observed[0, :12]) + ", …"),
             *_verdict(game, guilty),
         ]
         tally.add(guilty.mean(), steps)
-    facts = {
+    details = {
         "one accused by the slides' rule, rightly": by_rounding.count("right") / game.trials,
         "one accused by the slides' rule, wrongly": by_rounding.count("wrong") / game.trials,
     }
-    return tally.outcome(baseline=RATE, facts=facts)
+    return tally.outcome(baseline=RATE, details=details)
 
 
 def _slides(broadcast: Broadcast, shares: Floats) -> str:
-    """The pirate's decoder only says 0 or 1, and is right where all its keys agree: accuse where it changes its mind.
+    """Apply the slides' rule: the pirate's decoder outputs 0 or 1, so accuse the slot at which its output changes.
 
-    p_0 is 0 and p_n is 1, so some step is at least 1 / n; where nobody's key makes the difference, it is 0 but for
-    luck.
+    p_0 is 0 and p_n is 1, so some step is at least 1 / n. At slots whose key is not in the decoder, the step is 0 up to
+    chance.
     """
     says = (shares > 0.5).mean(axis=0)
     steps = np.diff(says)
     suspect = int(np.argmax(steps))
     if steps[suspect] < 1 / broadcast.users:
-        return "nobody"
+        return "none"
     return "right" if suspect in broadcast.colluders else "wrong"
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """One ciphertext for each i, all in one query; and, for comparison, everybody's slot for the same price."""
+    """Query one ciphertext for each i, all in one query; and, for comparison, each slot for the same budget."""
     tally, alone = Tally(), []
     for _ in game.each_trial():
         broadcast = Broadcast.draw(game.rng, colluders=game.people)
         with game.protect(_tables(game, broadcast), _CATALOG.format(last=broadcast.users - 1)) as world:
             analyst = game.analyst(world)
-            rows = ask_for_all(
+            rows = ask_groups(
                 game,
                 analyst,
                 keys=["number"],
@@ -136,23 +136,23 @@ def _against_discreet(game: Game) -> Outcome:
                 source="decoders JOIN ciphertexts ON slot = part",
                 groups=broadcast.users + 1,
             )
-            counts = by_number(rows, key="number", value="n", first=0, count=broadcast.users + 1)
-            guilty = _accused(game, broadcast, np.diff(counts))
-            alone.append(_accused(game, broadcast, _own_counts(game, game.analyst(world), broadcast)).mean())
+            counts = values_in_order(rows, key="number", value="n", first=0, count=broadcast.users + 1)
+            guilty = _accuse(game, broadcast, np.diff(counts))
+            alone.append(_accuse(game, broadcast, _own_counts(game, game.analyst(world), broadcast)).mean())
         known = Step("known", f"the keys of all {broadcast.users} users, but not whose are in the pirate's decoder")
         tally.add(guilty.mean(), [known, *analyst.steps, *_verdict(game, guilty)])
-    facts = {"accused by asking for everybody's slot instead": float(np.mean(alone))}
-    return tally.outcome(baseline=RATE, bound=game.bound(partial(success_bounds.tpr_at, RATE)), facts=facts)
+    details = {"accused by querying each slot instead": float(np.mean(alone))}
+    return tally.outcome(baseline=RATE, bound=game.bound(partial(success_bounds.tpr_at, RATE)), details=details)
 
 
 def _own_counts(game: Game, analyst: Analyst, broadcast: Broadcast) -> Floats:
-    """Each slot is a group of its own, so that all cost as one: the most that can be had."""
+    """Query the count of each slot. Slots are separate groups, so all cost as much as one: the best possible query."""
     rows = analyst.ask("SELECT slot, COUNT(*) AS n FROM decoders GROUP BY slot", epsilon=game.budget.epsilon)
-    return by_number(rows, key="slot", value="n", first=0, count=broadcast.users)
+    return values_in_order(rows, key="slot", value="n", first=0, count=broadcast.users)
 
 
 def _tables(game: Game, broadcast: Broadcast) -> dict[str, dict[str, Any]]:
-    """The keys of the colluders; and, public, a row for each ciphertext and slot."""
+    """Return the protected keys of the colluders, and the public table with one row per ciphertext and slot."""
     count = broadcast.users + 1
     nonces = game.rng.integers(1, _PRIME, count)
     ciphertexts = broadcast.trace(nonces, np.arange(count))
@@ -167,16 +167,16 @@ def _tables(game: Game, broadcast: Broadcast) -> dict[str, dict[str, Any]]:
     }
 
 
-def _accused(game: Game, broadcast: Broadcast, steps: Floats) -> Bits:
-    """Of the colluders. Slots were drawn by lot, so an honest user's step is as likely to be high as any other's."""
+def _accuse(game: Game, broadcast: Broadcast, steps: Floats) -> Bits:
+    """Return which colluders are accused. Slots are random, so the steps of all honest users have the same distribution."""
     honest = np.setdiff1d(np.arange(broadcast.users), broadcast.colluders)
-    return accused(steps[broadcast.colluders], steps[honest], rng=game.rng)
+    return accuse(steps[broadcast.colluders], steps[honest], rng=game.rng)
 
 
 def _verdict(game: Game, guilty: Bits) -> list[Step]:
     return [
-        Step("guess", f"where the count steps up, that slot's key is in the decoder: {guilty.sum()} colluders accused"),
-        Step("truth", f"there are {game.people}; of honest users, one in 100 is accused"),
+        Step("guess", f"slots at which the count increases are in the decoder: {guilty.sum()} colluders accused"),
+        Step("truth", f"there are {game.people} colluders; of honest users, one in 100 is accused"),
     ]
 
 
@@ -187,20 +187,20 @@ ATTACKS = (
         wants="whose keys are in a pirate's decoder, with few false accusations",
         sees="for ciphertexts of its choice, how many of the keys decrypt them to 1",
         lesson=(
-            "A mechanism that answers n³ counts well decrypts like a pirate, and is traced like one; so no quick one "
-            "is private."
+            "A mechanism that answers n³ counts accurately can decrypt like a pirate's decoder, so it can be traced like "
+            "one: no efficient mechanism is both accurate and private here."
         ),
         citation="Sapienza slides, Simple Traitor Tracing and How to Trace; Chor, Fiat, Naor 1994; "
         "Dwork, Naor, Reingold, Rothblum, Vadhan 2009",
         releases={
             "exact-counts": "exact counts of the keys that decrypt to 1",
-            "noisy-counts": "the same with Gaussian noise of 0.25·√n, for as many ciphertexts as one likes",
+            "noisy-counts": "the same with Gaussian noise of 0.25·√n, for any number of ciphertexts",
         },
         bound="true positives at 1 % false positives",
         small=Size(20, 3),
         full=Size(100, 8),
         play=play,
-        measure="colluders accused, at 1 % of others",
+        measure="colluders accused, at 1 % false positives",
         whole_runs=True,
         options={"noise": 0.25, "repeats": 400},
     ),

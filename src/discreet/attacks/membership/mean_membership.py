@@ -1,4 +1,4 @@
-"""Membership: the means of very many attributes tell who was in the study."""
+"""Membership: the means of very many attributes reveal who was in the study."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.attacks.lab import success_bounds
 from discreet.attacks.lab.analyst_access import Analyst
 from discreet.attacks.lab.attack import Attack, Game, Outcome, Series, Size, Tally
 from discreet.attacks.lab.trial_steps import Step
-from discreet.attacks.membership.accusations import RATE, accused
+from discreet.attacks.membership.accusations import RATE, accuse
 from discreet.attacks.membership.genomes import Study, ask_for_counts
 from discreet.attacks.releases.means import noisy_means
 
@@ -26,12 +26,12 @@ _PARTS = (100, 10)
 
 
 def play(game: Game) -> Outcome:
-    """Each trial is a whole study: everybody in it is a suspect, and the score is the share of them who are accused."""
+    """Each trial is a study. Everyone in it is a suspect, and the score is the share of them who are accused."""
     return _against_discreet(game) if game.is_discreet else _against_means(game)
 
 
 def inner_product(people: Floats, means: Floats, reference: Floats) -> Floats:
-    """How far somebody leans to where the study leans, compared with everybody: members add themselves to the means.
+    """Return the correlation of a person with the study, relative to the population: members contribute to the means.
 
     Citation: Dwork, Smith, Steinke, Ullman, Vadhan 2015.
     """
@@ -39,14 +39,14 @@ def inner_product(people: Floats, means: Floats, reference: Floats) -> Floats:
 
 
 def homer(people: Floats, means: Floats, reference: Floats) -> Floats:
-    """Whether somebody is nearer to the study than to everybody, attribute by attribute: Homer et al. 2008."""
+    """Return how much nearer a person is to the study than to the population, over all attributes: Homer et al. 2008."""
     return (np.abs(people - reference) - np.abs(people - means)).sum(axis=1)
 
 
 def share_accused(game: Game, study: Study, means: Floats, *, statistic: Statistic = inner_product) -> float:
-    """Of the members, at one false accusation in a hundred."""
+    """Return the share of members accused, at a false positive rate of 1 %."""
     members, others = (statistic(some, means, study.frequencies) for some in (study.members, study.others))
-    return float(accused(members, others, rng=game.rng).mean())
+    return float(accuse(members, others, rng=game.rng).mean())
 
 
 def _against_means(game: Game) -> Outcome:
@@ -67,11 +67,11 @@ def _against_means(game: Game) -> Outcome:
         _NOISES,
         tuple(float(share) for share in np.mean(curve, axis=0)),
     )
-    return tally.outcome(baseline=RATE, facts={"by Homer's statistic": float(np.mean(by_homer))}, series=[series])
+    return tally.outcome(baseline=RATE, details={"by Homer's statistic": float(np.mean(by_homer))}, series=[series])
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """All counts in one query, for the whole budget; for the curve, fewer of them, which have less noise each."""
+    """Query all counts at once, for the whole budget; for the curve, fewer counts, which have less noise each."""
     tally, curve = Tally(), []
     parts = [max(1, _sites(game) // part) for part in _PARTS]
     for _ in game.each_trial():
@@ -82,7 +82,7 @@ def _against_discreet(game: Game) -> Outcome:
             curve.append([*(_by_counts(game, game.analyst(world), study, part) for part in parts), share])
         tally.add(share, [_known(study), *analyst.steps, *_verdict(game, share)])
     series = Series(
-        "patients accused, against how many variants are asked for",
+        "patients accused, against the number of variants queried",
         (*(float(part) for part in parts), float(_sites(game))),
         tuple(float(share) for share in np.mean(curve, axis=0)),
     )
@@ -108,8 +108,8 @@ def _known(study: Study) -> Step:
 
 def _verdict(game: Game, share: float) -> Sequence[Step]:
     return [
-        Step("guess", f"who leans to the patients more than 99 in 100 others do: {round(share * game.people)} of them"),
-        Step("truth", f"there are {game.people:,} patients; of others, one in 100 is accused"),
+        Step("guess", f"people closer to the patients' means than 99 in 100 others: {round(share * game.people)}"),
+        Step("truth", f"there are {game.people:,} patients; of other people, one in 100 is accused"),
     ]
 
 
@@ -117,18 +117,18 @@ ATTACKS = (
     Attack(
         name="membership",
         title="Who was in the study",
-        wants="whether somebody, whose genome it has, was among the patients of a study",
+        wants="whether a person, whose genome the attacker has, was among the patients of a study",
         sees="the frequency of each of 10,000 genetic variants among the patients",
-        lesson="Means are about nobody, until there are very many of them: below noise of √d/n, members stand out.",
+        lesson="A mean reveals little, but very many means do: with noise below √d/n, members can be identified.",
         citation=(
             "Harvard slides, Recap: Membership Attacks; Homer et al. 2008; Dwork, Smith, Steinke, Ullman, Vadhan 2015"
         ),
-        releases={"exact-means": "a table of exact frequencies, as genome-wide studies printed them"},
+        releases={"exact-means": "a table of exact frequencies, as genome-wide studies used to publish"},
         bound="true positives at 1 % false positives",
         small=Size(16, 3),
         full=Size(100, 5),
         play=play,
-        measure="members accused, at 1 % of others",
+        measure="members accused, at 1 % false positives",
         whole_runs=True,
         options={"attributes_per_person": 100.0, "noise": 0.0},
     ),

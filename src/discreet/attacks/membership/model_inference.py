@@ -1,6 +1,6 @@
-"""Was this person in the training data? Three ways to tell, from nothing but the model's confidence in their label.
+"""Membership inference: three tests whether a person was in the training data, from the confidence in their label.
 
-All need models of the attacker's own: trained like the target, on people of whom the attacker knows who was in.
+The tests need shadow models: trained by the attacker like the target, on known training sets.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ Floats = npt.NDArray[np.float64]
 Bits = npt.NDArray[np.bool_]
 
 _CLIP = 1e-4
-"""Confidences are kept this far from 0 and 1."""
+"""Confidences are clipped to this distance from 0 and 1."""
 _SPREAD = 0.05
-"""No model is so regular that confidences vary by less, on the scale of log-odds."""
+"""Least standard deviation of log-odds."""
 
 
 def by_loss(confidences: Floats) -> Floats:
-    """The smaller the loss on somebody, the likelier they are a member.
+    """Score by the loss: the smaller the loss on a person, the likelier they are a member.
 
     Citation: Yeom, Giacomelli, Fredrikson, Jha 2018 (arXiv:1709.01604).
     """
@@ -28,7 +28,7 @@ def by_loss(confidences: Floats) -> Floats:
 
 
 def by_shadows(confidences: Floats, labels: Floats, shadows: Floats, members: Bits) -> Floats:
-    """A classifier that learned, on shadow models, what the confidences of members look like.
+    """Score by a classifier that is trained on shadow models to recognise the confidences of members.
 
     Citation: Shokri, Stronati, Song, Shmatikov 2017 (arXiv:1610.05820).
     """
@@ -39,9 +39,9 @@ def by_shadows(confidences: Floats, labels: Floats, shadows: Floats, members: Bi
 
 
 def by_likelihood(confidences: Floats, shadows: Floats, members: Bits) -> Floats:
-    """LiRA: for each person, how much likelier their log-odds are among shadows that have them than among the others.
+    """Score by LiRA: the likelihood ratio of a person's log-odds between shadow models with and without the person.
 
-    Spreads are shared by all people, which is steadier for few shadows.
+    All people share one standard deviation, which is more stable for few shadow models.
     Citation: Carlini, Chien, Nasr, Song, Terzis, Tramèr 2022 (arXiv:2112.03570).
     """
     own_odds, odds = log_odds(confidences), log_odds(shadows)
@@ -53,7 +53,7 @@ def by_likelihood(confidences: Floats, shadows: Floats, members: Bits) -> Floats
 
 
 def _middles(odds: Floats, members: Bits) -> tuple[Floats, Floats]:
-    """Each person's usual log-odds with and without them; who was in no shadow, or in all, moves as the mean does."""
+    """Return each person's mean log-odds with and without them, with an average shift if one of both is unknown."""
     inside, outside = ((odds * which).sum(axis=0) / np.maximum(1, which.sum(axis=0)) for which in (members, ~members))
     never, always = ~members.any(axis=0), members.all(axis=0)
     both = ~never & ~always
@@ -62,19 +62,19 @@ def _middles(odds: Floats, members: Bits) -> tuple[Floats, Floats]:
 
 
 def log_odds(confidences: Floats) -> Floats:
-    """log(p / (1 - p)), which is near a normal distribution."""
+    """Return log(p / (1 - p)), which is approximately normally distributed."""
     clipped = np.clip(confidences, _CLIP, 1 - _CLIP)
     return np.log(clipped / (1 - clipped))
 
 
 def above_outsiders(scores: Floats, outsiders: Floats, *, rank: int, rng: np.random.Generator) -> Bits:
-    """Who scores above all but `rank` - 1 of the outsiders; equals are put in a random order.
+    """Return who scores above all but `rank` - 1 of the outsiders; ties are broken at random.
 
-    Among m outsiders and one more person who is not in the data, all orders are as likely: the rate of false positives
-    is rank / (m + 1), exactly.
+    Among m outsiders and one more person who is not in the data, all orders are equally likely, so the rate of false
+    positives is exactly rank / (m + 1).
     """
-    everybody = np.concatenate([scores, outsiders])
-    places = np.empty(everybody.size, dtype=np.int64)
-    places[np.lexsort((rng.random(everybody.size), everybody))] = np.arange(everybody.size)
-    bar = np.sort(places[scores.size :])[-rank]
-    return places[: scores.size] > bar
+    everyone = np.concatenate([scores, outsiders])
+    positions = np.empty(everyone.size, dtype=np.int64)
+    positions[np.lexsort((rng.random(everyone.size), everyone))] = np.arange(everyone.size)
+    bar = np.sort(positions[scores.size :])[-rank]
+    return positions[: scores.size] > bar

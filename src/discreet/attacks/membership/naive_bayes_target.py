@@ -1,4 +1,4 @@
-"""Naive Bayes from counts: the model that an analyst of Discreet can train, from noisy answers within a budget."""
+"""Naive Bayes from counts: a model that an analyst of Discreet can train from noisy answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _AT_LEAST = 0.5
-"""A noisy count below this is taken for this, so that every probability is positive."""
+"""Lower noisy counts are replaced by this, so that every probability is positive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +20,10 @@ class NaiveBayes:
     """P(label) and P(value | label) for every column, from (noisy) counts of label and value."""
 
     counts: Sequence[Floats]
-    """One table for each column: labels down, values across."""
+    """One table per column of the data, with labels as rows and values as columns."""
 
     def log_joint(self, rows: Ints) -> Floats:
-        """Log P(label, row): rows down, labels across."""
+        """Return log P(label, row), with one row per row and one column per label."""
         tables = [np.maximum(table, _AT_LEAST) for table in self.counts]
         people = np.mean([table.sum(axis=1) for table in tables], axis=0)
         joint = np.tile(np.log(people / people.sum()), (len(rows), 1))
@@ -33,7 +33,7 @@ class NaiveBayes:
         return joint
 
     def confidences(self, rows: Ints, labels: Ints) -> Floats:
-        """For every row, how sure it is of that label."""
+        """Return the confidence in the given label, for each row."""
         joint = self.log_joint(rows)
         joint -= joint.max(axis=1, keepdims=True)
         shares = np.exp(joint)
@@ -41,7 +41,7 @@ class NaiveBayes:
 
 
 def exact_counts(rows: Ints, labels: Ints, *, values: int, classes: int) -> list[Floats]:
-    """The tables that training asks for, without noise."""
+    """Return the tables needed for training, without noise."""
     return [
         np.bincount(labels * values + column, minlength=classes * values).reshape(classes, values).astype(np.float64)
         for column in rows.T

@@ -1,1 +1,1 @@
-"""Attacks on tables without names."""
+"""Attacks on de-identified tables."""

@@ -1,4 +1,4 @@
-"""Homogeneity, background knowledge and intersection: three ways to read one person's value off an anonymous group."""
+"""Homogeneity, background knowledge and intersection: three attacks that infer a person's value from a group."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ Floats = npt.NDArray[np.float64]
 
 _AGES, _ZIPS, _REGION = (18, 90), 100, (12, 10)
 _TARGETS = 100
-"""So many targets are tried in one world."""
+"""Number of targets in one world."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hospital:
-    """Patients: age, zip code and sex, which everybody knows, and a condition, which nobody should."""
+    """Patients with age, zip code and sex, which are known, and a condition, which is secret."""
 
     known: Ints
     conditions: Ints
 
     def describe(self, person: int) -> str:
-        """What everybody knows of somebody."""
-        age, place, sex = self.known[person]
-        return f"{age} years old, zip {place:02d}, {'MF'[sex]}"
+        """Describe what is known about a person."""
+        age, zip_code, sex = self.known[person]
+        return f"{age} years old, zip {zip_code:02d}, {'MF'[sex]}"
 
 
 def _hospital(rng: np.random.Generator, people: int, habits: Floats) -> Hospital:
-    """People of one age and region tend to have one condition, as in life."""
+    """Draw patients. People of the same age and region tend to have the same condition."""
     known = np.stack([rng.integers(*_AGES, people), rng.integers(0, _ZIPS, people), rng.integers(0, 2, people)], axis=1)
     odds = habits[(known[:, 0] - _AGES[0]) // _REGION[0], known[:, 1] // _REGION[1]]
     drawn = (odds.cumsum(axis=1) < rng.random((people, 1))).sum(axis=1)
@@ -50,22 +50,22 @@ def _habits(rng: np.random.Generator) -> Floats:
 
 
 def _play(game: Game, *, excluded: int = 0, tables: int = 1) -> Outcome:
-    """Guess a target's condition, with so many conditions known to be wrong, from so many tables the target is in."""
+    """Guess a target's condition from `tables` tables with the target, with `excluded` conditions ruled out."""
     if game.is_discreet:
         return _against_discreet(game, excluded)
     tally, prior_right, certain = Tally(), [], []
-    for trials in game.each_world(serves=_TARGETS):
+    for trials in game.each_world(trials_per_world=_TARGETS):
         habits = _habits(game.rng)
         first = _hospital(game.rng, game.people, habits)
         targets = game.rng.permutation(game.people)[: len(trials)]
-        releases = [_released(game, first)]
+        releases = [_release(game, first)]
         for _ in range(tables - 1):
             other = _hospital(game.rng, game.people, habits)
             both = Hospital(
                 np.concatenate([first.known[targets], other.known[targets.size :]]),
                 np.concatenate([first.conditions[targets], other.conditions[targets.size :]]),
             )
-            releases.append(_released(game, both))
+            releases.append(_release(game, both))
         usual = np.bincount(first.conditions, minlength=len(CONDITIONS)).astype(np.float64)
         for trial in game.each_trial(trials):
             person = int(targets[trial - trials.start])
@@ -79,11 +79,11 @@ def _play(game: Game, *, excluded: int = 0, tables: int = 1) -> Outcome:
             steps = [_known(first, person, possible), *map(_group_step, groups)]
             steps += [Step("guess", CONDITIONS[guess]), Step("truth", CONDITIONS[truth])]
             tally.add(guess == truth, steps)
-    facts = {"only one value left": float(np.mean(certain))}
-    return tally.outcome(baseline=float(np.mean(prior_right)), facts=facts)
+    details = {"only one value left": float(np.mean(certain))}
+    return tally.outcome(baseline=float(np.mean(prior_right)), details=details)
 
 
-def _released(game: Game, hospital: Hospital) -> list[Group]:
+def _release(game: Game, hospital: Hospital) -> list[Group]:
     k = int(game.options["k"])
     if game.against == "l-diverse":
         return l_diverse(hospital.known, hospital.conditions, k=k, l=int(game.options["l"]))
@@ -91,7 +91,7 @@ def _released(game: Game, hospital: Hospital) -> list[Group]:
 
 
 def _not_excluded(game: Game, truth: int, excluded: int) -> Floats:
-    """1 for conditions that the attacker still thinks possible; what it excludes is never the truth."""
+    """Return 1 for conditions that the attacker considers possible; excluded conditions are never the true one."""
     others = game.rng.permutation([c for c in range(len(CONDITIONS)) if c != truth])[:excluded]
     possible = np.ones(len(CONDITIONS))
     possible[others] = 0
@@ -99,13 +99,13 @@ def _not_excluded(game: Game, truth: int, excluded: int) -> Floats:
 
 
 def _against_discreet(game: Game, excluded: int) -> Outcome:
-    """One query: everybody who looks like the target, by condition. The same on data without the targets gives s."""
+    """Query the people like the target by condition. The same attack on data without the targets gives s."""
     with_them, without_them = Tally(), Tally()
     each = replace(game, on_progress=None)
-    for trials in game.each_world(serves=_TARGETS):
+    for trials in game.each_world(trials_per_world=_TARGETS):
         hospital = _hospital(game.rng, game.people, _habits(game.rng))
-        looks = np.unique(hospital.known, axis=0, return_index=True)[1]  # nobody looks like two targets
-        targets = game.rng.permutation(looks)[: len(trials)]
+        distinct = np.unique(hospital.known, axis=0, return_index=True)[1]  # no two targets have the same known columns
+        targets = game.rng.permutation(distinct)[: len(trials)]
         rest = np.setdiff1d(np.arange(game.people), targets)
         possible = [_not_excluded(game, int(hospital.conditions[person]), excluded) for person in targets]
         for tally, rows in ((without_them, rest), (with_them, np.arange(game.people))):
@@ -115,17 +115,17 @@ def _against_discreet(game: Game, excluded: int) -> Outcome:
                     number = trial - trials.start
                     person, analyst = int(targets[number]), player.analyst(world)
                     among = [c for c, chance in zip(CONDITIONS, possible[number], strict=True) if chance]
-                    rows_told = analyst.ask(_query(hospital, person), epsilon=game.budget.epsilon)
-                    guess = largest(game, rows_told, key="condition", value="n", among=among)
+                    noisy_rows = analyst.ask(_query(hospital, person), epsilon=game.budget.epsilon)
+                    guess = largest(game, noisy_rows, key="condition", value="n", among=among)
                     truth = CONDITIONS[hospital.conditions[person]]
                     steps = [_known(hospital, person, possible[number]), *analyst.steps]
                     tally.add(guess == truth, [*steps, Step("guess", guess), Step("truth", truth)])
     right = round(sum(without_them.scores))
-    _, removed = confidence.of_a_rate(right, len(without_them.scores), 0.95)
+    _, removed = confidence.rate_interval(right, len(without_them.scores), 0.95)
     return with_them.outcome(
         baseline=1 / (len(CONDITIONS) - excluded),
         bound=game.bound_of_this_run(partial(success_bounds.inversion, removed)),
-        facts={"right without the target, at most": removed},
+        details={"right without the target, at most": removed},
     )
 
 
@@ -141,20 +141,20 @@ columns.condition = {{ type = "text", values = {list(CONDITIONS)!r} }}
 
 
 def _table(hospital: Hospital, rows: Ints) -> dict[str, object]:
-    age, place, sex = hospital.known[rows].T
+    age, zip_code, sex = hospital.known[rows].T
     return {
         "id": rows,
         "age": age,
-        "zip": place,
+        "zip": zip_code,
         "sex": sex,
         "condition": np.array(CONDITIONS)[hospital.conditions[rows]],
     }
 
 
 def _query(hospital: Hospital, person: int) -> str:
-    age, place, sex = hospital.known[person]
+    age, zip_code, sex = hospital.known[person]
     return (
-        f"SELECT condition, COUNT(*) AS n FROM patients WHERE age = {age} AND zip = {place} AND sex = {sex} "
+        f"SELECT condition, COUNT(*) AS n FROM patients WHERE age = {age} AND zip = {zip_code} AND sex = {sex} "
         "GROUP BY condition"
     )
 
@@ -174,16 +174,16 @@ def _group_step(group: Group) -> Step:
 
 
 _SMALL, _FULL = Size(600, 40), Size(3_000, 700)
-_K_ANONYMOUS = "groups of at least 5 people who look alike (Mondrian)"
-_L_DIVERSE = "groups of at least 5 people who look alike, with at least 3 conditions among them"
+_K_ANONYMOUS = "groups of at least 5 people with the same published ranges (Mondrian)"
+_L_DIVERSE = "groups of at least 5 people with the same published ranges and at least 3 conditions"
 
 ATTACKS = (
     Attack(
         name="homogeneity",
-        title="A group that agrees",
+        title="A group with one condition",
         wants="one patient's condition",
         sees="a k-anonymous table, and the target's age, zip code and sex",
-        lesson="To hide among five people is no use where all five have the same condition.",
+        lesson="Hiding among five people does not help if all five have the same condition.",
         citation="Chicago slides, Lessons from Last Time; Machanavajjhala et al. 2007, l-Diversity",
         releases={"k-anonymous": _K_ANONYMOUS, "l-diverse": _L_DIVERSE},
         bound="a value under any prior, from the same attack with the target removed",
@@ -195,12 +195,12 @@ ATTACKS = (
     ),
     Attack(
         name="background",
-        title="What the neighbours know",
+        title="Background knowledge",
         wants="one patient's condition",
         sees=(
             "an l-diverse table, the target's age, zip code and sex, and four conditions that the target does not have"
         ),
-        lesson="Diversity helps against those who know nothing else. Everybody knows something else.",
+        lesson="Diversity only protects against attackers without further knowledge, and most attackers have some.",
         citation="Chicago slides, Lessons from Last Time; Machanavajjhala et al. 2007, section 2.2",
         releases={"l-diverse": _L_DIVERSE, "k-anonymous": _K_ANONYMOUS},
         bound="a value under any prior, from the same attack with the target removed",
@@ -212,10 +212,10 @@ ATTACKS = (
     ),
     Attack(
         name="intersection",
-        title="Two hospitals, both careful",
+        title="Two careful hospitals",
         wants="one patient's condition",
         sees="the k-anonymous tables of two hospitals that the target was in, and the target's age, zip code and sex",
-        lesson="Two releases that are each anonymous are not anonymous together: few conditions are in both groups.",
+        lesson="Two anonymous releases together are not anonymous: few conditions occur in both groups.",
         citation="Ganta, Kasiviswanathan, Smith 2008 (arXiv:0803.0032)",
         releases={"k-anonymous": _K_ANONYMOUS, "l-diverse": _L_DIVERSE},
         bound="a value under any prior, from the same attack with the target removed",

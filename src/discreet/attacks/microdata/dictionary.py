@@ -1,4 +1,4 @@
-"""Dictionary: hash every identifier there could be, and look it up."""
+"""Dictionary attack: hash every possible identifier, and look the hashes up."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from discreet.attacks.releases.deidentified import md5_of
 
 _FORMATS = ("9A99", "AA999", "AAA999")
 _LARGE_CITY = 5_000
-"""A smaller one needs no medallions of three letters."""
+"""A smaller city has no medallions with three letters."""
 
 
 def play(game: Game) -> Outcome:
-    """Whose taxi was it?"""
+    """Each trial is one trip whose taxi is guessed."""
     formats = _FORMATS if game.people >= _LARGE_CITY else _FORMATS[:2]
     return _against_discreet(game, formats) if game.is_discreet else _against_hashes(game, formats)
 
@@ -43,18 +43,18 @@ def _against_hashes(game: Game, formats: tuple[str, ...]) -> Outcome:
             Step("truth", taxis[row]),
         ]
         tally.add(guess == taxis[row], steps)
-    return tally.outcome(baseline=1 / possible, facts={"medallions hashed": possible})
+    return tally.outcome(baseline=1 / possible, details={"medallions hashed": possible})
 
 
-def _reversed(game: Game, wanted: set[bytes], formats: tuple[str, ...]) -> dict[bytes, str]:
-    """Every possible medallion whose hash is in the release."""
+def _reversed(game: Game, secret_in_words: set[bytes], formats: tuple[str, ...]) -> dict[bytes, str]:
+    """Return every possible medallion whose hash is in the release."""
     reversed_hashes, md5 = {}, partial(hashlib.md5, usedforsecurity=False)
     possible, done = sum(_size(form) for form in formats), 0
     for form in formats:
         for start, block in _blocks(form):
             for rest in block:
                 digest = md5((start + rest).encode()).digest()
-                if digest in wanted:
+                if digest in secret_in_words:
                     reversed_hashes[digest] = start + rest
             done += len(block)
             game.report(done / possible)
@@ -62,7 +62,7 @@ def _reversed(game: Game, wanted: set[bytes], formats: tuple[str, ...]) -> dict[
 
 
 def _blocks(form: str) -> Iterator[tuple[str, list[str]]]:
-    """All medallions of a format: each beginning, with all endings."""
+    """Yield all medallions of a format: each beginning, with all endings."""
     alphabets = [digits if sign == "9" else ascii_uppercase for sign in form]
     endings = ["".join(signs) for signs in product(*alphabets[-3:])]
     for signs in product(*alphabets[:-3]):
@@ -74,7 +74,7 @@ def _size(form: str) -> int:
 
 
 def _some_medallions(game: Game, formats: tuple[str, ...], count: int) -> list[str]:
-    """Different ones, of all formats."""
+    """Draw distinct medallions of all formats."""
     found: dict[str, None] = {}
     while len(found) < count:
         form = formats[len(found) % len(formats)]
@@ -84,7 +84,7 @@ def _some_medallions(game: Game, formats: tuple[str, ...], count: int) -> list[s
 
 
 def _against_discreet(game: Game, formats: tuple[str, ...]) -> Outcome:
-    """A photograph shows somebody who gets into one of a few taxis. All taxis are counted in one query."""
+    """A photograph shows a person who gets into one of a few taxis. All taxis are counted in one query."""
     suspects = sorted(_some_medallions(game, formats, int(game.options["candidates"])))
     taken = game.rng.integers(0, len(suspects), game.trials)
     table = {
@@ -106,7 +106,7 @@ def _against_discreet(game: Game, formats: tuple[str, ...]) -> Outcome:
             )
             guess = largest(game, rows, key="medallion", value="n", among=suspects)
             steps = [
-                Step("known", f"that somebody got into one of {len(suspects)} taxis in minute {minute}"),
+                Step("known", f"that a person got into one of {len(suspects)} taxis in minute {minute}"),
                 *analyst.steps,
                 Step("guess", f"it is taxi {guess}"),
                 Step("truth", suspects[taken[trial]]),
@@ -119,11 +119,11 @@ ATTACKS = (
     Attack(
         name="dictionary",
         title="New York's taxis",
-        wants="the taxi behind a trip: a driver's income, or the address to which somebody in a photograph went",
+        wants="the taxi of a trip: it reveals a driver's income, or where a person in a photograph went",
         sees="trips with the MD5 of the taxi's medallion",
-        lesson="A hash hides nothing that can be listed: 18 million medallions are hashed in half a minute.",
+        lesson="A hash does not hide values that can be listed: hashing 18 million medallions takes half a minute.",
         citation="Sapienza slides, NYC Taxicab Data; Pandurangan 2014",
-        releases={"md5": "trips with the MD5 of the medallion in its place"},
+        releases={"md5": "trips with the MD5 of the medallion instead of the medallion"},
         bound="linkage among equally likely taxis",
         small=Size(1_000, 40),
         full=Size(13_500, 700),

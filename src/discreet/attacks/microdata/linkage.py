@@ -1,4 +1,4 @@
-"""Linkage: a table without names, a list with names, and three columns that are in both."""
+"""Linkage: join a table without names and a list with names on three columns that are in both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IN_HOSPITAL = 0.1
 
 
 def play(game: Game) -> Outcome:
-    """Name the patient."""
+    """Each trial is one patient who is named."""
     voters = state(people=game.people, seed=int(game.rng.integers(2**32)))
     return _against_discreet(game, voters) if game.is_discreet else _against_a_table_without_names(game, voters)
 
@@ -50,11 +50,11 @@ def _against_a_table_without_names(game: Game, voters: State) -> Outcome:
             Step("truth", f"voter {patients[row]:,}"),
         ]
         tally.add(guess == patients[row], steps)
-    return tally.outcome(baseline=1 / game.people, facts={"alone with zip, birth date and sex": float(np.mean(alone))})
+    return tally.outcome(baseline=1 / game.people, details={"unique by zip, birth date and sex": float(np.mean(alone))})
 
 
 def _against_discreet(game: Game, voters: State) -> Outcome:
-    """Exactly one of some voters was in hospital: who? One query counts all of them, each in their own zip code."""
+    """Guess which one of some voters was in hospital, from one query that counts each in their own zip code."""
     lists = _suspects(game, voters)
     right = [int(game.rng.integers(one.size)) for one in lists]
     others = np.setdiff1d(game.rng.permutation(game.people)[: round(game.people * _IN_HOSPITAL)], np.concatenate(lists))
@@ -82,20 +82,21 @@ def _against_discreet(game: Game, voters: State) -> Outcome:
 
 
 def _suspects(game: Game, voters: State) -> list[Ints]:
-    """For each trial as many voters as there are candidates, each in another zip code; nobody is in two trials."""
+    """Draw the candidates of each trial, all in different zip codes and no one in two trials."""
     order = np.argsort(voters.zips, kind="stable")
     ends = np.searchsorted(voters.zips[order], np.arange(voters.zip_count + 1))
     free = [list(game.rng.permutation(order[a:b])) for a, b in pairwise(ends)]
     found: list[Ints] = []
     candidates = int(game.options["candidates"])
     for _ in range(game.trials):
-        places = [place for place in game.rng.permutation(voters.zip_count) if free[place]]
-        if len(places) < candidates:
+        zip_codes = [zip_code for zip_code in game.rng.permutation(voters.zip_count) if free[zip_code]]
+        if len(zip_codes) < candidates:
             raise BadInput(
-                f"This world has too few people for so many trials: each needs {candidates} of its own, in {candidates} zip codes.",
+                f"There are too few people for {game.trials} trials: each needs {candidates} people of its own, "
+                f"in {candidates} zip codes.",
                 next_step=f"Give trials={len(found)}, or more people." if found else "Give more people.",
             )
-        found.append(np.array([free[place].pop() for place in places[:candidates]], np.int64))
+        found.append(np.array([free[zip_code].pop() for zip_code in zip_codes[:candidates]], np.int64))
     return found
 
 
@@ -127,9 +128,9 @@ ATTACKS = (
     Attack(
         name="linkage",
         title="Governor Weld's hospital visit",
-        wants="the name of somebody in a table of hospital visits",
+        wants="the name of a person in a table of hospital visits",
         sees="the table without names, and a voter list with zip code, birth date and sex",
-        lesson="What is left in a table after the names are gone is still a name: nine in ten are alone with it.",
+        lesson="Other columns identify people like names do: nine in ten people are unique by these three columns.",
         citation="NYU slides, A linkage attack: Governor Weld; Sweeney 2000 and 2002; Golle 2006 for a lower count",
         releases={"de-identified": "hospital visits with zip code, birth date and sex, without names"},
         bound="linkage among equally likely people",

@@ -1,4 +1,4 @@
-"""Scoreboard-RH: find a subscriber among all by a few ratings, some of them wrong, with dates that are about right."""
+"""Scoreboard-RH: identify a subscriber from a few ratings, some of them wrong, with approximate dates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ columns.film = {{ type = "text", values = {list(_SECRET_FILMS)!r} }}
 
 @dataclass(frozen=True, slots=True)
 class Overheard:
-    """What a colleague said about films at the coffee machine: film, stars, and about when."""
+    """What a colleague said about films at the coffee machine: film, stars, and approximate day."""
 
     films: tuple[int, ...]
     stars: tuple[int, ...]
@@ -48,7 +48,7 @@ class Overheard:
 
 
 def play(game: Game) -> Outcome:
-    """A world of so many subscribers; each trial is one of them."""
+    """Each trial is one subscriber of a generated world."""
     films = max(500, game.people // 10)
     world = ratings(users=game.people, films=films, seed=int(game.rng.integers(2**32)))
     return _against_discreet(game, world) if game.is_discreet else _against_the_prize(game, world)
@@ -79,7 +79,7 @@ def _against_the_prize(game: Game, world: Ratings) -> Outcome:
 
 
 def scoreboard(world: Ratings, overheard: Overheard, users: int) -> npt.NDArray[np.float64]:
-    """How well each record fits: rare films weigh more, near stars and near dates count.
+    """Return how well each record fits: by similar stars and dates, with more weight for rare films.
 
     Citation: Narayanan, Shmatikov 2008, section 5 (arXiv:cs/0610105).
     """
@@ -108,7 +108,7 @@ def _overhear(
 
 
 def _against_discreet(game: Game, world: Ratings) -> Outcome:
-    """Who fits enough of what was overheard: which film did they see last night? One query, each film a group."""
+    """Query last night's film of the subscribers who fit enough of the ratings, with each film as a group."""
     secrets = game.rng.integers(0, len(_SECRET_FILMS), game.people)
     tables = {
         "ratings": {"user_id": world.users, "film": world.films, "stars": world.stars, "day": world.days},
@@ -153,8 +153,8 @@ ATTACKS = (
         name="netflix",
         title="Eight films at the coffee machine",
         wants="the record of one subscriber, with everything they ever watched",
-        sees="ratings without names; and eight of one person's ratings, two of them wrong, dates within 14 days",
-        lesson="Taste is a name. No column of such a table is harmless, because all of them together identify.",
+        sees="ratings without names, and eight of one person's ratings: two are wrong, dates are within 14 days",
+        lesson="Taste identifies people. No column of such a table is harmless, since all together are identifying.",
         citation="NYU and Sapienza slides, The Netflix prize; Narayanan, Shmatikov 2008 (arXiv:cs/0610105)",
         releases={"ratings": "films, stars and dates of every subscriber, without names"},
         bound="linkage among equally likely films",

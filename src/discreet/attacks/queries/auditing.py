@@ -1,4 +1,4 @@
-"""Auditing: ask what will be refused, because a refusal that depends on the data is an answer."""
+"""Auditing: a refusal that depends on the data is an answer, so ask queries that may be refused."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _TIMED = range(8, 19, 2)
 
 
 def play(game: Game) -> Outcome:
-    """One person a trial."""
+    """Each trial is one person."""
     if game.is_discreet:
         return guess_bits(game, _after_a_refusal)
     return _against_boolean_auditor(game) if game.against == "boolean-auditor" else _against_maximum_auditor(game)
 
 
 def _against_boolean_auditor(game: Game) -> Outcome:
-    """The target with each other person: refused where both bits are the same, answered where they differ.
+    """Query the target with each other person: refused if both bits are equal, answered if they differ.
 
-    Now everybody is known up to a flip of all bits, and the auditor, who forgets its refusals, does not know. Two who
-    are like the target and one who is not have 2 or 1 bits set: it sees nothing wrong with telling which.
+    Then all bits are known up to a flip of all of them. The auditor ignores its refusals, so it does not know this. Two
+    people like the target and one unlike it have 2 or 1 bits set: the auditor answers, which reveals the bit.
     """
     tally = Tally()
     for _ in game.each_trial():
@@ -38,19 +38,19 @@ def _against_boolean_auditor(game: Game) -> Outcome:
         auditor = BooleanAuditor(bits)
         alike: list[int] = []
         unlike: list[int] = []
-        steps = [Step("known", f"the {game.people} people, and that a sum is refused where a bit would follow")]
+        steps = [Step("known", f"the {game.people} people, and that a sum is refused if it would determine a bit")]
         for other in range(game.people):
             if other != target:
                 refused = _ask(auditor, (target, other), steps) is None
                 (alike if refused else unlike).append(other)
-        told = _ask(auditor, (*alike[:2], unlike[0]), steps) if len(alike) > 1 and unlike else None
-        guess = bool(game.rng.random() < 0.5) if told is None else told == 2
+        observed = _ask(auditor, (*alike[:2], unlike[0]), steps) if len(alike) > 1 and unlike else None
+        guess = bool(game.rng.random() < 0.5) if observed is None else observed == 2
         steps += [Step("guess", f"the bit of person {target} is {guess}"), Step("truth", str(bool(bits[target])))]
         tally.add(guess == bits[target], steps)
     sizes, seconds = _running_time()
-    facts = {"seconds a question by people": dict(zip(map(str, sizes), seconds, strict=True))}
-    series = [Series("seconds a question, by people", tuple(map(float, sizes)), tuple(seconds))]
-    return tally.outcome(baseline=0.5, facts=facts, series=series)
+    details = {"seconds per query, by people": dict(zip(map(str, sizes), seconds, strict=True))}
+    series = [Series("seconds per query, by people", tuple(map(float, sizes)), tuple(seconds))]
+    return tally.outcome(baseline=0.5, details=details, series=series)
 
 
 def _ask(auditor: BooleanAuditor, people: Sequence[int], steps: list[Step]) -> int | None:
@@ -58,26 +58,26 @@ def _ask(auditor: BooleanAuditor, people: Sequence[int], steps: list[Step]) -> i
     try:
         total = auditor.total(people)
     except Denied:
-        steps.append(Step("refused", "a bit would follow"))
+        steps.append(Step("refused", "the answer would determine a bit"))
         return None
     steps.append(Step("answered", str(total)))
     return total
 
 
 def _running_time() -> tuple[list[int], list[float]]:
-    """How long one decision takes: twice as long for each further person, since every world is looked at."""
+    """Measure one decision: the time doubles with each person, since every possible world is checked."""
     return list(_TIMED), [round(min(_seconds(people) for _ in range(3)), 6) for people in _TIMED]
 
 
 def _seconds(people: int) -> float:
     auditor = BooleanAuditor(np.zeros(people, np.bool_))
-    begun = time.perf_counter()
+    started = time.perf_counter()
     auditor.would_deny(range(people), people // 2)
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
 def _against_maximum_auditor(game: Game) -> Outcome:
-    """The largest of all; then of all but one, for each: it is refused for the one whose salary it is."""
+    """Query the maximum of all, then of all except one person: it is refused for the person with the maximum."""
     tally, staff = Tally(), max(game.people, 100)
     for _ in game.each_trial():
         salaries = game.rng.choice(np.arange(30_000, 200_000), staff, replace=False)
@@ -108,7 +108,7 @@ def _against_maximum_auditor(game: Game) -> Outcome:
 
 
 def _after_a_refusal(game: Game, analyst: Analyst, person: int) -> bool:
-    """Ask too much first: the refusal is the same whatever the data says. Then ask what can be paid."""
+    """First exceed the budget, which is refused independently of the data; then spend the budget."""
     with suppress(BudgetExceeded):
         analyst.number(
             f"SELECT COUNT(*) AS n FROM people WHERE secret AND id = {person}",
@@ -120,17 +120,17 @@ def _after_a_refusal(game: Game, analyst: Analyst, person: int) -> bool:
 ATTACKS = (
     Attack(
         name="auditing",
-        title="The refusal that answers",
-        wants="one person's bit, or the name of whoever earns most",
-        sees="exact answers, and refusals of those that would give somebody away",
+        title="A refusal is an answer",
+        wants="one person's bit, or the name of the person who earns most",
+        sees="exact answers, and refusals of answers that would reveal a person's value",
         lesson=(
-            "Whoever refuses because of the data answers by refusing; and to decide exactly takes time that doubles "
-            "with each person."
+            "A refusal that depends on the data reveals something about the data. Besides, an exact decision takes "
+            "time that doubles with each person."
         ),
         citation="NYU slides, Query auditing; Kleinberg, Papadimitriou, Raghavan 2003; Kenthapadi, Mishra, Nissim 2005",
         releases={
-            "boolean-auditor": "exact sums of bits, refused where a bit would follow",
-            "maximum-auditor": "exact maxima, refused where somebody's value would follow",
+            "boolean-auditor": "exact sums of bits, refused if the answers would determine a bit",
+            "maximum-auditor": "exact maxima, refused if the answers would determine a person's value",
         },
         bound="a person's bit",
         small=Size(11, 40),

@@ -1,4 +1,4 @@
-"""Big bang: many datasets that overlap, each with one harmless count; together they say everything about everybody."""
+"""Big bang: many overlapping datasets, each with one harmless count; together the counts determine everyone's bit."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from discreet.attacks.lab import success_bounds
 from discreet.attacks.lab.attack import Attack, Game, Outcome, Size, Tally
 from discreet.attacks.lab.scene import people_catalog, people_table
-from discreet.attacks.lab.strategies import Bits, everybodys_sums, signs
+from discreet.attacks.lab.strategies import Bits, ask_sum_per_person, signs
 from discreet.attacks.lab.trial_steps import Step
 
 
 def play(game: Game) -> Outcome:
-    """Each trial is a whole run: a world in which every bit is to be found."""
+    """Each trial is a new world in which every bit is guessed."""
     tally = Tally()
     for _ in game.each_trial():
         secrets: Bits = game.rng.random(game.people) < 0.5
@@ -24,7 +24,7 @@ def play(game: Game) -> Outcome:
 
 
 def _from_overlapping_counts(game: Game, secrets: Bits) -> tuple[Bits, list[Step]]:
-    """Members are public, and each dataset says how many of its members have the secret: equations enough for all."""
+    """Solve for all secrets: members are public, and each dataset's count of secrets is a linear equation."""
     datasets = int(game.options["datasets"] * game.people)
     members = game.rng.random((datasets, game.people)) < 0.5
     counts = members.astype(np.float64) @ secrets
@@ -38,10 +38,10 @@ def _from_overlapping_counts(game: Game, secrets: Bits) -> tuple[Bits, list[Step
 
 
 def _by_one_query(game: Game, secrets: Bits) -> tuple[Bits, list[Step]]:
-    """All datasets share one budget, and the best use of it is to ask about each person in a group of their own."""
+    """All datasets share one budget. Its best use is a query with each person in a separate group."""
     with game.protect({"people": people_table(secrets)}, people_catalog(game.people)) as world:
         analyst = game.analyst(world)
-        found = signs(game, everybodys_sums(game, analyst))
+        found = signs(game, ask_sum_per_person(game, analyst))
     return found, [Step("known", f"all {game.people:,} ids"), *analyst.steps]
 
 
@@ -52,12 +52,12 @@ def _shown(bits: Bits, most: int = 32) -> str:
 ATTACKS = (
     Attack(
         name="big-bang",
-        title="Many datasets that overlap",
-        wants="the secret bit of everybody",
-        sees="one exact count from each of many datasets, and who is in which",
-        lesson="No dataset is alone in the world: what each may say depends on what all the others said.",
+        title="Many overlapping datasets",
+        wants="the secret bits of all people",
+        sees="one exact count from each of many datasets, and the members of each",
+        lesson="Releases from overlapping datasets add up: what one may reveal depends on what the others revealed.",
         citation="Sapienza slides, The Statistics Masquerade; Dinur, Nissim 2003 for why it works",
-        releases={"overlapping-counts": "of each dataset, how many of its members have the secret, exactly"},
+        releases={"overlapping-counts": "for each dataset, the exact number of its members with the secret"},
         bound="a person's bit",
         small=Size(64, 12),
         full=Size(256, 60),

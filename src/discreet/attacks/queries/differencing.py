@@ -1,4 +1,4 @@
-"""Differencing: two answers about many people, whose difference is about one."""
+"""Differencing: two answers about many people whose difference is about one person."""
 
 from __future__ import annotations
 
@@ -29,17 +29,21 @@ _STORIES = {
 
 
 def play(game: Game) -> Outcome:
-    """Each trial is one person with a fair random bit; a world serves as many trials as it has people."""
+    """Each trial is one person with a fair random bit. A world serves as many trials as it has people."""
     return guess_bits(game, guess_bit) if game.is_discreet else _against_exact_counts(game)
 
 
-def _told_of(scene: Scene) -> tuple[str, str, str]:
-    return f"people who have {scene.wanted}", "the same, without one of them", f"this one has {scene.wanted}"
+def _scene_story(scene: Scene) -> tuple[str, str, str]:
+    return (
+        f"people who have {scene.secret_in_words}",
+        "the same, without one of them",
+        f"this one has {scene.secret_in_words}",
+    )
 
 
 def _against_exact_counts(game: Game) -> Outcome:
     minimum = {"minimum-size": 10, "articles": 10, "room": 0}[game.against]
-    with_you, without_you, claim = _STORIES[game.against] if game.scene.is_the_labs else _told_of(game.scene)
+    with_you, without_you, claim = _STORIES[game.against] if game.scene.is_the_labs else _scene_story(game.scene)
     rule = f", and that groups below {minimum} are withheld" if minimum else ""
     known = Step("known", f"who is among the {game.people:,} people{rule}")
     tally = Tally()
@@ -49,11 +53,11 @@ def _against_exact_counts(game: Game) -> Outcome:
         others = np.arange(game.people) != person
         counts, steps = ExactCounts(minimum=minimum), [known]
         try:
-            everybody = counts.count(secrets)
-            steps += [Step("asked", with_you), Step("answered", f"{everybody:,}")]
+            everyone = counts.count(secrets)
+            steps += [Step("asked", with_you), Step("answered", f"{everyone:,}")]
             all_but_one = counts.count(secrets & others)
             steps += [Step("asked", without_you), Step("answered", f"{all_but_one:,}")]
-            guess = everybody - all_but_one == 1
+            guess = everyone - all_but_one == 1
         except Withheld:
             steps.append(Step("refused", "the group is too small"))
             guess = bool(game.rng.random() < 0.5)
@@ -65,10 +69,10 @@ def _against_exact_counts(game: Game) -> Outcome:
 ATTACKS = (
     Attack(
         name="differencing",
-        title="Everybody, less everybody but you",
+        title="Everyone minus everyone but you",
         wants="one person's bit: Freddie's diagnosis, the income of John's family, what the speaker did last night",
         sees="counts of large groups, two of which differ in one person",
-        lesson="A minimum group size protects nobody: both groups are large, and their difference is a person.",
+        lesson="A minimum group size does not protect: both groups are large, and their difference is one person.",
         citation=(
             "NYU slides, A basic differencing attack and Aggregation without randomization; Sapienza slides, The "
             "Statistics Masquerade"

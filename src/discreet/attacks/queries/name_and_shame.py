@@ -1,4 +1,4 @@
-"""Name and shame: a mechanism that names somebody, and that a definition by total variation calls private."""
+"""Name and shame: a mechanism that publishes a person's row, although it is private in total variation."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from discreet.attacks.releases.shaming import NameAndShame, RandomRow
 from discreet.errors import NotAllowed
 
 _CANDIDATES = 16
-"""Through an analyst's door: so many people in a trial, of whom one is to be named."""
+"""Against Discreet: the number of people in a trial, one of whom is named."""
 
 
 def play(game: Game) -> Outcome:
-    """Half of some people are in the data, nobody knows which; each trial names one person who is said to be in it."""
+    """A random half of the people is in the data; each trial names one person as being in it."""
     return _against_discreet(game) if game.is_discreet else _against_total_variation(game)
 
 
@@ -40,46 +40,46 @@ def _against_total_variation(game: Game) -> Outcome:
             *_named(guess, bool(there[guess])),
         ]
         tally.add(bool(there[guess]), steps)
-    facts = {"releases that expose somebody": float(np.mean(exposed)), "total variation": _variation(game, delta)}
-    return tally.outcome(baseline=0.5, facts=facts)
+    details = {"releases that expose a person": float(np.mean(exposed)), "total variation": _variation(game, delta)}
+    return tally.outcome(baseline=0.5, details=details)
 
 
 def _variation(game: Game, delta: float) -> float:
-    """By how much one person changes the probability of any set of outputs."""
+    """Return by how much one person can change the probability of any set of outputs."""
     return 1 / game.people if game.against == "random-row" else delta
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """Rows are not to be had. Counts are, of everybody at once: who has the largest is the likeliest to be there."""
-    tally, serves = Tally(), max(1, game.people // _CANDIDATES)
-    known = Step("known", f"each of {_CANDIDATES} people is in the data or not, at even odds")
-    for trials in game.each_world(serves=serves):
-        there = game.rng.random(serves * _CANDIDATES) < 0.5
+    """Rows are refused, so query the counts of all candidates and name the one with the largest."""
+    tally, trials_per_world = Tally(), max(1, game.people // _CANDIDATES)
+    known = Step("known", f"each of {_CANDIDATES} people is in the data or not, with probability 1/2")
+    for trials in game.each_world(trials_per_world=trials_per_world):
+        there = game.rng.random(trials_per_world * _CANDIDATES) < 0.5
         with game.protect({"people": {"id": np.flatnonzero(there)}}, presence_catalog(there.size)) as world:
             for trial in game.each_trial(trials):
                 analyst = game.analyst(world)
                 if trial == 0:
                     _ask_for_a_row(game, analyst)
-                guess = _likeliest(game, analyst, first=(trial % serves) * _CANDIDATES)
+                guess = _likeliest(game, analyst, first=(trial % trials_per_world) * _CANDIDATES)
                 tally.add(bool(there[guess]), [known, *analyst.steps, *_named(guess, bool(there[guess]))])
     return tally.outcome(baseline=0.5, bound=game.bound(_bound))
 
 
 def _ask_for_a_row(game: Game, analyst: Analyst) -> None:
-    """It is worth a try, and costs nothing."""
+    """Ask for a row. It is refused and costs nothing."""
     with suppress(NotAllowed):
         analyst.ask("SELECT id FROM people LIMIT 1", epsilon=game.budget.epsilon)
 
 
 def _likeliest(game: Game, analyst: Analyst, *, first: int) -> int:
-    """Of the candidates from this one on."""
+    """Return the likeliest of the candidates, which start with `first`."""
     chosen = f"WHERE id >= {first} AND id < {first + _CANDIDATES}"
     rows = analyst.ask(f"SELECT id, COUNT(*) AS n FROM people {chosen} GROUP BY id", epsilon=game.budget.epsilon)
     return int(largest(game, rows, key="id", value="n", among=range(first, first + _CANDIDATES)))
 
 
 def _bound(epsilon: float, delta: float) -> float:
-    """Membership of whoever is chosen: delta can fail for each of the candidates."""
+    """The bound for the membership of a chosen candidate: delta can fail for each candidate."""
     return success_bounds.membership(epsilon, min(1.0, _CANDIDATES * delta))
 
 
@@ -94,16 +94,16 @@ ATTACKS = (
     Attack(
         name="name-and-shame",
         title="Name and shame",
-        wants="somebody, whoever it is, who is in the data for certain",
-        sees="what a mechanism publishes that is private by total variation",
+        wants="any person who is certainly in the data",
+        sees="the output of a mechanism that is private in total variation",
         lesson=(
-            "A small delta for each person is not small for all: with delta near 1/n, and without epsilon, naming "
-            "people is allowed."
+            "A delta that is small for each person is not small for all: with delta near 1/n and no epsilon, a "
+            "mechanism may publish rows."
         ),
         citation="Toronto slides, Total Variation Distance Differential Privacy",
         releases={
             "random-row": "one row, chosen at random: total variation 1/n",
-            "each-with-delta": "each row with probability delta = 1/n, for itself",
+            "each-with-delta": "each row independently with probability delta = 1/n",
         },
         bound="membership, even prior",
         small=Size(256, 48),

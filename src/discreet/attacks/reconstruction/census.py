@@ -1,4 +1,4 @@
-"""Census: a block of seven, the tables printed about it, and the only seven people they can be about."""
+"""Census: reconstruct the seven residents of a block from the tables published about it."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ columns.married = {{ type = "integer", lower = 0, upper = 1 }}
 
 
 def play(game: Game) -> Outcome:
-    """Each trial is a block of its own: the score is the share of its residents whose record is reconstructed."""
+    """Each trial is a new block. The score is the share of its residents whose record is reconstructed."""
     return _against_discreet(game) if game.is_discreet else _against_tables(game)
 
 
 def _against_tables(game: Game) -> Outcome:
-    """Find a block that suits the tables; a record is certain if no block without it does."""
+    """Find a block that satisfies the tables. A record is certain if no block without it satisfies them."""
     tally, certain = Tally(), []
     for trial in game.each_trial():
         block = (
             list(EXAMPLE) if trial == 0 and game.people == len(EXAMPLE) else draw_block(game.rng, residents=game.people)
         )
-        solve, printed = _printed(game, block)
+        solve, printed = _print_tables(game, block)
         found = solve() or []
         sure = {record for record in found if solve(without=record) is None}
         certain.append(sum(record in sure for record in block) / game.people)
@@ -61,16 +61,16 @@ def _against_tables(game: Game) -> Outcome:
             Step("known", f"that {game.people} people live in the block"),
             *printed,
             Step("guess", "; ".join(in_words(record) for record in found)),
-            Step("note", f"{len(sure)} of these records are certain: without them the tables cannot be"),
+            Step("note", f"{len(sure)} of these records are certain: no block without them satisfies the tables"),
             Step("truth", "; ".join(in_words(record) for record in sorted(block))),
         ]
         tally.add(_share_found(block, found), steps)
-    facts = {"records that are certain": float(np.mean(certain))}
-    return tally.outcome(baseline=game.people / len(RECORDS), facts=facts)
+    details = {"records that are certain": float(np.mean(certain))}
+    return tally.outcome(baseline=game.people / len(RECORDS), details=details)
 
 
-def _printed(game: Game, block: Sequence[Record]) -> tuple[Solve, list[Step]]:
-    """How to solve what is printed about a block, and how it looks."""
+def _print_tables(game: Game, block: Sequence[Record]) -> tuple[Solve, list[Step]]:
+    """Return the solver for the published tables of a block, and the steps that show them."""
     if game.against == "count-tables":
         tables = counts_by_view(block)
         shown = [f"by {view}: {', '.join(f'{k}: {n}' for k, n in sorted(tables[view].items()))}" for view in VIEWS]
@@ -87,12 +87,12 @@ def _printed(game: Game, block: Sequence[Record]) -> tuple[Solve, list[Step]]:
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """Four tables of counts at a quarter of the budget each, and the block that is nearest to them.
+    """Query four tables of counts at a quarter of the budget each, and find the block nearest to them.
 
-    The bound is that of any prior: a record is found at most e^ε times as often as if its owner had not been in the
-    data, plus δ. That is measured, and its upper confidence limit taken, on blocks whose last resident was left out.
-    What is guessed then has nothing to do with the record that was left out, and all records are equally likely, so it
-    is found as often as guesses cover records.
+    The bound holds for any prior: a record is found at most e^ε times as often as if its person had not been in the
+    data, plus δ. The latter rate is measured on blocks without their last resident, and its upper confidence limit is
+    used. There the guesses are independent of the missing record, and all records are equally likely, so the rate is
+    the share of records that the guesses cover.
     """
     tally, removed = Tally(), []
     blocks = [draw_block(game.rng, residents=game.people) for _ in range(game.trials)]
@@ -113,10 +113,10 @@ def _against_discreet(game: Game) -> Outcome:
             ]
             tally.add(_share_found(blocks[number], guessed), steps)
     most = game.people / len(RECORDS)
-    chance = min(most, confidence.of_a_mean(removed, 0.95, step=1 / len(RECORDS))[1])
-    facts = {"records found of people who were left out, at most": chance}
+    chance = min(most, confidence.mean_interval(removed, 0.95, step=1 / len(RECORDS))[1])
+    details = {"records found of people who were left out, at most": chance}
     return tally.outcome(
-        baseline=most, bound=game.bound_of_this_run(partial(success_bounds.inversion, chance)), facts=facts
+        baseline=most, bound=game.bound_of_this_run(partial(success_bounds.inversion, chance)), details=details
     )
 
 
@@ -124,7 +124,7 @@ def _nearest(game: Game, analyst: Analyst, block: int) -> list[Record]:
     tables = {}
     for view in VIEWS:
         keys = view.split(", ")
-        names = [f"k{place}" for place in range(len(keys))]
+        names = [f"k{position}" for position in range(len(keys))]
         columns = ", ".join(f"{key} AS {name}" for key, name in zip(keys, names, strict=True))
         rows = analyst.ask(
             f"SELECT {columns}, COUNT(*) AS n FROM residents WHERE block = {block} GROUP BY {view}",
@@ -147,11 +147,12 @@ def _table(rows: Sequence[tuple[int, Record]]) -> dict[str, Any]:
 ATTACKS = (
     Attack(
         name="census",
-        title="Seven people, and the tables about them",
-        wants="the records of everybody in a city block",
-        sees="printed tables: counts, medians and means of ages by sex, race and marriage; small groups are withheld",
+        title="Seven people and the tables about them",
+        wants="the records of all residents of a city block",
+        sees="published counts, medians and means of ages by sex, race and marriage; small groups are withheld",
         lesson=(
-            "Every exact table is an equation, and few people suit all of them; withholding small groups does not help."
+            "Every exact table is a constraint, and few sets of people satisfy all of them. Withholding small groups "
+            "does not help."
         ),
         citation=(
             "NYU slides, death by a 1000 cuts; Garfinkel, Abowd, Martindale 2018; Abowd et al. 2023 (arXiv:2312.11283)"

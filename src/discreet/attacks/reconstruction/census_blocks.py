@@ -1,4 +1,4 @@
-"""City blocks of a few residents, and what a census prints about them."""
+"""City blocks with a few residents, and the tables that a census publishes about them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ GROUPS: tuple[Group, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Ages:
-    """What is printed about the ages in a group: a mean of so few people, with one decimal, gives their sum."""
+    """Published statistics of the ages in a group. For so few people, a mean with one decimal gives the sum."""
 
     count: int
     median: Fraction
@@ -60,12 +60,12 @@ class Ages:
 
 
 def draw_block(rng: np.random.Generator, *, residents: int) -> list[Record]:
-    """Every record is as likely as any other, for every resident."""
+    """Draw a block with independent uniform records."""
     return [RECORDS[int(number)] for number in rng.integers(len(RECORDS), size=residents)]
 
 
 def ages_in_groups(block: Sequence[Record], *, least: int) -> dict[Group, Ages | None]:
-    """Number, median and mean of the ages in each group; withheld where fewer than `least` are in it."""
+    """Return number, median and sum of the ages in each group; None for groups with fewer than `least` people."""
     printed: dict[Group, Ages | None] = {}
     for group in GROUPS:
         ages = [record[0] for record in block if all(record[column] == value for column, value in group)]
@@ -74,20 +74,20 @@ def ages_in_groups(block: Sequence[Record], *, least: int) -> dict[Group, Ages |
 
 
 def counts_by_view(block: Sequence[Record]) -> dict[str, Counter[tuple[int, ...]]]:
-    """How many residents fall in each cell of each table."""
+    """Count the residents in each cell of each table."""
     return {name: Counter(cell(record) for record in block) for name, cell in VIEWS.items()}
 
 
 def cells_of(view: str) -> list[tuple[int, ...]]:
-    """All cells of a table."""
+    """Return all cells of a table."""
     return sorted({VIEWS[view](record) for record in RECORDS})
 
 
 def in_words(record: Record) -> str:
-    """Such as "8 female Black single"."""
+    """Describe a record, as in "8 female Black single"."""
     return " ".join([str(record[0]), *(names[value] for names, value in zip(TRAITS.values(), record[1:], strict=True))])
 
 
 def group_in_words(group: Group) -> str:
-    """Such as "female Black"."""
+    """Describe a group, as in "female Black"."""
     return " ".join(tuple(TRAITS.values())[column - 1][value] for column, value in group) or "everybody"

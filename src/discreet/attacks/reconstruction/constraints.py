@@ -1,4 +1,4 @@
-"""Printed tables as constraints, and blocks that satisfy them: CP-SAT of OR-Tools, an extra of ours, solves them."""
+"""Published tables as constraints, and blocks that satisfy them, found with CP-SAT of the optional OR-Tools."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
 _WORK = 0.1
-"""How long to look for a nearer block, in CP-SAT's units of work: about seconds, but the same on every machine."""
+"""Search effort in CP-SAT's deterministic units: about seconds, but the same on every machine."""
 
 
 def block_from_ages(
     printed: Mapping[Group, Ages | None], *, residents: int, least: int, without: Record | None = None
 ) -> list[Record] | None:
-    """A block that would have been printed like this; None if there is none. `without` forbids a record."""
+    """Return a block with these published statistics; None if there is none. `without` excludes a record."""
     model = _Model()
     people = [model.person() for _ in range(residents)]
     for younger, older in pairwise(people):  # an order, so that no solution is found twice
@@ -43,7 +43,7 @@ def block_from_ages(
 def block_from_counts(
     tables: Mapping[str, Mapping[tuple[int, ...], int]], *, without: Record | None = None
 ) -> list[Record] | None:
-    """A block with exactly these counts; None if there is none. `without` forbids a record."""
+    """Return a block with exactly these counts; None if there is none. `without` excludes a record."""
     model = _Model()
     possible = [
         record
@@ -60,7 +60,7 @@ def block_from_counts(
 
 
 def nearest_block(tables: Mapping[str, Mapping[tuple[int, ...], int]], *, residents: int) -> list[Record]:
-    """The block whose counts differ least from noisy ones, in all: the likeliest one under Laplace noise."""
+    """Return the block with the least total distance to noisy counts: the likeliest one under Laplace noise."""
     model = _Model()
     numbers = {record: model.number(residents) for record in RECORDS}
     model.add(sum(numbers.values()) == residents)
@@ -90,7 +90,7 @@ class _Person:
 
 
 class _Model:
-    """The few kinds of constraint that tables need."""
+    """The kinds of constraint that the tables need."""
 
     def __init__(self) -> None:
         from ortools.sat.python import cp_model  # noqa: PLC0415  heavy, and of the extra "lab"
@@ -111,7 +111,7 @@ class _Model:
         return _Person(self.number(OLDEST), traits)
 
     def all_of(self, literals: Sequence[Any]) -> Any:
-        """Whether all hold."""
+        """Return a literal that is true if all are."""
         if len(literals) == 1:
             return literals[0]
         both = self._model.new_bool_var("")
@@ -120,19 +120,19 @@ class _Model:
         return both
 
     def age_if(self, person: _Person, inside: Any) -> Any:
-        """The age, or 0."""
+        """Return the person's age if `inside`, otherwise 0."""
         age = self.number(OLDEST)
         self.add(age == person.age).only_enforce_if(inside)
         self.add(age == 0).only_enforce_if(inside.negated())
         return age
 
     def age_of_rank(self, people: Sequence[_Person], inside: Sequence[Any], rank: int) -> Any:
-        """The age of the member who is number `rank`; people are in the order of their ages."""
+        """Return the age of the member with rank `rank`; people are sorted by age."""
         age, chosen = self.number(OLDEST), [self._model.new_bool_var("") for _ in people]
         self._model.add_exactly_one(chosen)
-        for place, (person, one) in enumerate(zip(people, chosen, strict=True)):
-            self._model.add_implication(one, inside[place])
-            self.add(sum(inside[:place]) == rank - 1).only_enforce_if(one)
+        for position, (person, one) in enumerate(zip(people, chosen, strict=True)):
+            self._model.add_implication(one, inside[position])
+            self.add(sum(inside[:position]) == rank - 1).only_enforce_if(one)
             self.add(age == person.age).only_enforce_if(one)
         return age
 
@@ -142,15 +142,15 @@ class _Model:
         differs = [no_or_yes[1 - value] for no_or_yes, value in zip(person.traits, record[1:], strict=True)]
         self._model.add_bool_or([other, *differs])
 
-    def distance(self, total: Any, told: int, *, most: int) -> Any:
-        """|total - told|, up to a constant; total is from 0 to `most`."""
-        if told <= 0:
+    def distance(self, total: Any, observed: int, *, most: int) -> Any:
+        """Return |total - observed| up to a constant, for a total from 0 to `most`."""
+        if observed <= 0:
             return total
-        if told >= most:
+        if observed >= most:
             return -total
         off = self.number(most)
-        self.add(off >= total - told)
-        self.add(off >= told - total)
+        self.add(off >= total - observed)
+        self.add(off >= observed - total)
         return off
 
     def solve(self, *, least: Any = None, work: float | None = None) -> cp_model.CpSolver | None:

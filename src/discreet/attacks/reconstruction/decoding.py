@@ -1,6 +1,6 @@
-"""Decoding: from too many sums that are too exact, back to the bits they were made of.
+"""Decoding: recover bits from many sufficiently accurate sums of them.
 
-Bits are -1 or +1 here, and answers are about `matrix @ bits`.
+Bits are -1 or +1, and answers approximate `matrix @ bits`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _TINY = 1e-9
 
 
 def by_least_squares(matrix: Floats, answers: Floats, *, variance: float = 0.0) -> Floats:
-    """The bits for which the squares of all errors are smallest.
+    """Return the bits that minimize the sum of squared errors.
 
-    Where the variance of the noise is known, so is how far the bits can be trusted to be -1 or +1: a ridge.
+    A known variance of the noise gives the weight of the prior that bits are -1 or +1 (ridge regression).
 
     Citation: Dinur, Nissim 2003; Dwork, Yekhanin 2008.
     """
@@ -28,7 +28,7 @@ def by_least_squares(matrix: Floats, answers: Floats, *, variance: float = 0.0) 
 
 
 def by_linear_program(matrix: Floats, answers: Floats) -> Floats:
-    """The bits, as numbers from -1 to 1, for which the sum of all errors is smallest: a few answers may be anything.
+    """Return the bits, as numbers from -1 to 1, that minimize the sum of absolute errors: robust to arbitrary answers.
 
     Citation: Dwork, McSherry, Talwar 2007.
     """
@@ -46,7 +46,7 @@ def by_linear_program(matrix: Floats, answers: Floats) -> Floats:
 
 
 def by_exhaustion(queries: Floats, answers: Floats, candidates: Floats, *, within: float) -> npt.NDArray[np.int64]:
-    """Which candidates are within `within` of every answer; the fewer are left, the faster it goes."""
+    """Return the candidates whose sums are within `within` of every answer."""
     left = np.arange(len(candidates))
     step = 32
     for first in range(0, len(queries), step):

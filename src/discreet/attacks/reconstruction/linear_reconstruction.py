@@ -1,4 +1,4 @@
-"""Reconstruction: counts of random subsets of people, answered too well, are equations, and equations can be solved."""
+"""Reconstruction: accurate counts of random subsets of people are linear equations that can be solved."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from discreet.attacks.lab.analyst_access import Analyst
 from discreet.attacks.lab.attack import Attack, Game, Outcome, Series, Size, Tally
-from discreet.attacks.lab.budget_use import ask_for_all, by_number, variance_of_each
+from discreet.attacks.lab.budget_use import ask_groups, values_in_order, variance_per_group
 from discreet.attacks.lab.random_lists import Lists
 from discreet.attacks.lab.strategies import signs
 from discreet.attacks.lab.trial_steps import Step
@@ -23,11 +23,11 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _NOISES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
-_IN_A_WORLD = 1024
+_RUNS_PER_WORLD = 1024
 
 
 def play(game: Game) -> Outcome:
-    """Each trial is a whole run: new people with fair random bits, new lists of them, one score for all bits."""
+    """Each trial is a new set of people with fair random bits, and new lists. The score is the share of right bits."""
     if game.is_discreet:
         return _against_discreet(game)
     return _against_a_release(game)
@@ -36,8 +36,8 @@ def play(game: Game) -> Outcome:
 def _against_a_release(game: Game) -> Outcome:
     tally, noise = Tally(), game.options["noise"]
     for _ in game.each_trial():
-        told, found, secrets, lists = _run(game, noise)
-        tally.add((found == secrets).mean(), _steps(game, _asked(game, lists, told), found, secrets))
+        observed, found, secrets, lists = _run(game, noise)
+        tally.add((found == secrets).mean(), _steps(game, _asked(game, lists, observed), found, secrets))
     series = []
     if game.against == "noisy-counts":
         shares = [float((found == secrets).mean()) for _, found, secrets, _ in (_run(game, c) for c in _NOISES)]
@@ -46,42 +46,42 @@ def _against_a_release(game: Game) -> Outcome:
 
 
 def _run(game: Game, noise: float) -> tuple[Floats, Bits, Bits, Lists]:
-    """What was told, what was found, how it is, and the lists."""
+    """Return the observed counts, the guessed bits, the true bits, and the lists."""
     secrets: Bits = game.rng.random(game.people) < 0.5
     lists = _lists(game)
     members = lists.members(np.arange(game.people))
     if game.against == "sticky-noise":
-        told = _sticky(game, secrets, lists, members)
+        observed = _sticky(game, secrets, lists, members)
     else:
         lies = game.options["lies"] if game.against == "mostly-right" else 0.0
-        told = SubsetCounts(secrets, sd=noise * math.sqrt(game.people), rng=game.rng, lies=lies).count(members)
-    return told, _solve(game, members, told, noise), secrets, lists
+        observed = SubsetCounts(secrets, sd=noise * math.sqrt(game.people), rng=game.rng, lies=lies).count(members)
+    return observed, _solve(game, members, observed, noise), secrets, lists
 
 
 def _sticky(game: Game, secrets: Bits, lists: Lists, members: Bits) -> Floats:
-    """Two conditions a query: its noise has four layers, however many people it is about."""
+    """Query with two conditions each, so the noise has four layers for any number of people."""
     release = StickyNoise(secret=game.rng.bytes(16))
-    told = [release.count(secrets & some, ["secret", lists.condition(i)]) for i, some in enumerate(members)]
-    return np.array([0.0 if count is None else count for count in told])  # suppressed: few, if any
+    observed = [release.count(secrets & some, ["secret", lists.condition(i)]) for i, some in enumerate(members)]
+    return np.array([0.0 if count is None else count for count in observed])  # a suppressed count is small
 
 
-def _solve(game: Game, members: Bits, told: Floats, noise: float) -> Bits:
-    """Counts are half of a sum of -1 and +1, and half of the number of people on the list."""
-    matrix, answers = members / 2, told - members.sum(axis=1) / 2
+def _solve(game: Game, members: Bits, observed: Floats, noise: float) -> Bits:
+    """Solve for the bits: a count is half of a sum of -1 and +1, plus half of the number of people on the list."""
+    matrix, answers = members / 2, observed - members.sum(axis=1) / 2
     if game.against == "mostly-right" or game.options["linear"]:
         return by_linear_program(matrix, answers) > 0
-    if game.against == "sticky-noise":  # one layer is the same in all answers: it goes with their mean
+    if game.against == "sticky-noise":  # one layer is the same in all answers: subtracting means removes it
         return by_least_squares(matrix - matrix.mean(axis=0), answers - answers.mean(), variance=3.0) > 0
     return by_least_squares(matrix, answers, variance=noise**2 * game.people) > 0
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """All lists in one query, for the whole budget; and, for comparison, everybody's own bit for the same price.
+    """Query all lists at once, for the whole budget; and, for comparison, each person's bit for the same budget.
 
-    A world has the people of several runs, each with other people and the same lists, because opening one takes long.
+    A world has the people of several trials, with the same lists, because opening a world takes long.
     """
     tally, alone, scene = Tally(), [], game.scene
-    for runs in game.each_world(serves=max(1, _IN_A_WORLD // game.people)):
+    for runs in game.each_world(trials_per_world=max(1, _RUNS_PER_WORLD // game.people)):
         secrets: Bits = game.rng.random(game.people * len(runs)) < 0.5
         lists = _lists(game)
         with game.protect(*scene.world(secrets, game.rng, lists)) as world:
@@ -89,19 +89,19 @@ def _against_discreet(game: Game) -> Outcome:
                 at = np.arange(game.people) + (run - runs[0]) * game.people
                 ids, analyst = scene.first + at, game.analyst(world)
                 positive = f"({scene.secret}) = ({lists.listed(scene.number, table=scene.lists)})"
-                told = ask_for_lists(game, analyst, lists, positive=positive, where=among(ids, scene.number))
-                found = decode_sums(game, lists.members(ids), told)
+                observed = ask_for_lists(game, analyst, lists, positive=positive, where=among(ids, scene.number))
+                found = decode_sums(game, lists.members(ids), observed)
                 tally.add((found == secrets[at]).mean(), _steps(game, analyst.steps, found, secrets[at]))
-                if scene.is_the_labs:  # elsewhere ids are no groups that anybody may have without delta
+                if scene.is_the_labs:  # in other scenes, grouping by ids would need delta
                     alone.append(float((_own_bits(game, game.analyst(world), ids) == secrets[at]).mean()))
-    facts = {"bits right by asking for everybody's own bit instead": float(np.mean(alone))} if alone else {}
-    return tally.outcome(baseline=0.5, bound=game.bound(scene.bound), facts=facts)
+    details = {"bits right by querying each person's bit instead": float(np.mean(alone))} if alone else {}
+    return tally.outcome(baseline=0.5, bound=game.bound(scene.bound), details=details)
 
 
 def ask_for_lists(game: Game, analyst: Analyst, lists: Lists, *, positive: str, where: str) -> Floats:
-    """For every list the sum of +1 where `positive` holds and -1 where not: a bit moves it by 2, a person by 1."""
+    """Query for every list the sum of +1 (if `positive`) and -1: a bit changes it by 2, adding a person by 1."""
     scene = game.scene
-    rows = ask_for_all(
+    rows = ask_groups(
         game,
         analyst,
         keys=[f"{scene.lists}.list"],
@@ -110,41 +110,41 @@ def ask_for_lists(game: Game, analyst: Analyst, lists: Lists, *, positive: str, 
         groups=lists.count,
         rows=scene.max_rows * lists.count,
     )
-    return by_number(rows, key="list", value="s", first=0, count=lists.count)
+    return values_in_order(rows, key="list", value="s", first=0, count=lists.count)
 
 
-def decode_sums(game: Game, members: Bits, told: Floats) -> Bits:
-    """From sums of -1 and +1."""
+def decode_sums(game: Game, members: Bits, observed: Floats) -> Bits:
+    """Decode bits from noisy sums of -1 and +1."""
     matrix = np.where(members, 1.0, -1.0)
     if game.options["linear"]:
-        return by_linear_program(matrix, told) > 0
-    return by_least_squares(matrix, told, variance=variance_of_each(game, groups=len(members))) > 0
+        return by_linear_program(matrix, observed) > 0
+    return by_least_squares(matrix, observed, variance=variance_per_group(game, groups=len(members))) > 0
 
 
 def among(ids: Ints, number: str = "id") -> str:
-    """The people of one run."""
+    """Return the condition that selects the people of one trial."""
     return f"{number} BETWEEN {ids[0]} AND {ids[-1]}"
 
 
 def _own_bits(game: Game, analyst: Analyst, ids: Ints) -> Bits:
-    """Each person is in a group of their own, so that all cost as one."""
+    """Query each person's bit. Each person is a separate group, so all cost as much as one."""
     rows = analyst.ask(
         f"SELECT id, SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people WHERE {among(ids)} GROUP BY id",
         epsilon=game.budget.epsilon,
     )
-    return signs(game, by_number(rows, key="id", value="s", first=int(ids[0]), count=ids.size))
+    return signs(game, values_in_order(rows, key="id", value="s", first=int(ids[0]), count=ids.size))
 
 
 def _lists(game: Game) -> Lists:
     return Lists.draw(game.rng, count=round(game.options["queries_per_person"] * game.people))
 
 
-def _asked(game: Game, lists: Lists, told: Floats) -> list[Step]:
+def _asked(game: Game, lists: Lists, observed: Floats) -> list[Step]:
     steps = []
     for number in range(2):
-        asked = f"how many have {game.scene.wanted} where {lists.condition(number, game.scene.number)}"
-        steps += [Step("asked", asked), Step("answered", f"{told[number]:.2f}")]
-    return [*steps, Step("note", f"{lists.count:,} such questions, each about a random half of the people")]
+        asked = f"how many have {game.scene.secret_in_words} where {lists.condition(number, game.scene.number)}"
+        steps += [Step("asked", asked), Step("answered", f"{observed[number]:.2f}")]
+    return [*steps, Step("note", f"{lists.count:,} such queries, each about a random half of the people")]
 
 
 def _steps(game: Game, between: Sequence[Step], found: Bits, secrets: Bits) -> list[Step]:
@@ -163,19 +163,19 @@ def _shown(bits: Bits) -> str:
 ATTACKS = (
     Attack(
         name="reconstruction",
-        title="Too many answers, too well: a thousand cuts",
-        wants="the secret bits of everybody at once",
-        sees="noisy counts of random subsets of people, four times as many as there are people",
+        title="Too many accurate answers: death by a thousand cuts",
+        wants="the secret bits of all people",
+        sees="noisy counts of random subsets of people, four times as many counts as people",
         lesson=(
-            "Noise well below √n does not protect, however private each count looks: the number of answers must be "
-            "paid for."
+            "Noise well below √n does not protect, however private each count looks. The noise must grow with the number "
+            "of answers."
         ),
         citation="Sapienza slides, Reconstruction Attacks; NYU slides, death by a 1000 cuts; Dinur, Nissim 2003; "
         "Dwork, McSherry, Talwar 2007; Cohen, Nissim 2018 (arXiv:1810.05692) for sticky noise",
         releases={
             "noisy-counts": "counts of any subset, with Gaussian noise of 0.1·√n",
-            "mostly-right": "the same, but one answer in ten is anything at all; solved by linear programming",
-            "sticky-noise": "counts whose noise sticks to the wording and to who is chosen, as in Diffix",
+            "mostly-right": "the same, but one answer in ten is arbitrary; solved by linear programming",
+            "sticky-noise": "counts whose noise is fixed by the wording and the chosen people, as in Diffix",
         },
         bound="a person's bit",
         small=Size(32, 8),

@@ -1,1 +1,1 @@
-"""Releases that deserve to fall: each is a way in which people published data or answered queries, and were wrong."""
+"""Weak releases: ways of publishing data or answering queries that were used or proposed, and are not private."""

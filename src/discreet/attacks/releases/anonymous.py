@@ -1,4 +1,4 @@
-"""k-anonymous and l-diverse tables: everybody hides in a group, and the group says what they have."""
+"""k-anonymous and l-diverse tables: each person is in a group, and the group's sensitive values are published."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows that look alike: the range of each known column, and the sensitive values in no order."""
+    """Rows with the same published ranges: the range of each known column, and the unordered sensitive values."""
 
     lows: Ints
     highs: Ints
     values: Ints
 
     def contains(self, known: Ints) -> bool:
-        """Whether somebody with these columns may be in it."""
+        """Whether a person with these columns may be in the group."""
         return bool(np.all((self.lows <= known) & (known <= self.highs)))
 
 
 def k_anonymous(known: Ints, values: Ints, *, k: int) -> list[Group]:
-    """Groups of at least k people.
+    """Return groups of at least k people.
 
     Citation: LeFevre, DeWitt, Ramakrishnan 2006, Mondrian (strict, median splits).
     """
@@ -33,7 +33,7 @@ def k_anonymous(known: Ints, values: Ints, *, k: int) -> list[Group]:
 
 
 def l_diverse(known: Ints, values: Ints, *, k: int, l: int) -> list[Group]:  # noqa: E741  its name in the literature
-    """Groups of at least k people with at least l different values (distinct l-diversity).
+    """Return groups of at least k people with at least l different values (distinct l-diversity).
 
     Citation: Machanavajjhala et al. 2007, l-Diversity: Privacy Beyond k-Anonymity.
     """
@@ -41,7 +41,7 @@ def l_diverse(known: Ints, values: Ints, *, k: int, l: int) -> list[Group]:  # n
 
 
 def _mondrian(known: Ints, values: Ints, is_allowed: Callable[[Ints], bool]) -> list[Group]:
-    """Split at the median of the widest column for as long as both sides are allowed."""
+    """Split groups at the median of the widest column as long as both sides are allowed."""
     spans = np.maximum(1, np.ptp(known, axis=0))
     groups, waiting = [], [np.arange(values.size)]
     while waiting:
@@ -59,5 +59,5 @@ def _mondrian(known: Ints, values: Ints, is_allowed: Callable[[Ints], bool]) -> 
 
 
 def group_of(groups: list[Group], known: Ints) -> Group:
-    """The group that somebody is in."""
+    """Return the group of a person."""
     return next(group for group in groups if group.contains(known))

@@ -1,4 +1,4 @@
-"""Tables without names: the obvious columns are gone, or hashed, and everything else is as it was."""
+"""De-identified tables: names are removed or hashed, and everything else is unchanged."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class HospitalTable:
-    """One row a patient, in no order, without a name: zip code, birth date and sex, and what the patient had."""
+    """One unordered row per patient without name: zip code, birth date, sex and condition."""
 
     quasi_identifiers: Ints
     conditions: Ints
 
 
 def without_names(voters: State, patients: Ints, conditions: Ints) -> HospitalTable:
-    """What the Massachusetts Group Insurance Commission gave to whoever asked."""
+    """Return the table as the Massachusetts Group Insurance Commission released it."""
     return HospitalTable(voters.quasi_identifiers()[patients], conditions)
 
 
 def md5_of(identifiers: Iterable[str]) -> list[bytes]:
-    """Identifiers replaced by their MD5, as in New York's taxi trips of 2013."""
+    """Return the MD5 of identifiers, as in New York's taxi trips of 2013."""
     return [hashlib.md5(text.encode(), usedforsecurity=False).digest() for text in identifiers]

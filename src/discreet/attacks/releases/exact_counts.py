@@ -1,4 +1,4 @@
-"""Exact counts, but never of a small group: what most statistical services did, and many still do."""
+"""Exact counts of groups above a minimum size, as many statistical services publish."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Withheld(Exception):
 
 
 class ExactCounts:
-    """True counts of people, withheld below a minimum."""
+    """True counts of people, withheld if below a minimum."""
 
     def __init__(self, *, minimum: int) -> None:
         self._minimum = minimum
 
     def count(self, chosen: Mask) -> int:
-        """How many are chosen."""
+        """Return the number of chosen people."""
         size = int(chosen.sum())
         if size < self._minimum:
             raise Withheld

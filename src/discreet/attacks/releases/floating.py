@@ -14,7 +14,7 @@ class SlideLaplace:
         self._scale, self._rng = 1 / epsilon, rng
 
     def answer(self, value: float) -> float:
-        """A double, all 64 bits of it."""
+        """Return a noisy double with all its bits."""
         return value + self._rng.laplace(0.0, self._scale)
 
 
@@ -29,5 +29,5 @@ class OpendpLaplace:
         )
 
     def answer(self, value: float) -> float:
-        """A double, all 64 bits of it."""
+        """Return a noisy double with all its bits."""
         return float(self._measure(float(value)))

@@ -1,4 +1,4 @@
-"""A sampler whose time depends on what it draws: the textbook loop that tosses a coin until it fails."""
+"""A sampler whose time depends on what it draws: the textbook loop that flips a coin until it fails."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Timed(NamedTuple):
-    """An answer, and how many times the sampler tossed a coin before it came."""
+    """An answer, and the number of coin flips that it took."""
 
     answer: int
     tosses: int
@@ -22,7 +22,7 @@ class LoopGeometric:
         self._going_on, self._rng = math.exp(-epsilon), rng
 
     def count(self, value: int) -> Timed:
-        """The noise is 0, or it is 1 and one more for each toss that goes on, up or down."""
+        """Return a noisy count: the noise is 0, or its size is 1 plus the number of successful flips, with random sign."""
         if self._rng.random() < (1 - self._going_on) / (1 + self._going_on):
             return Timed(value, 1)
         size, up = 1, self._rng.random() < 0.5

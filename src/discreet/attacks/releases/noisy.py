@@ -1,4 +1,4 @@
-"""Noise without accounting: drawn anew for every answer, or sticking to the text of a query."""
+"""Noise without accounting: fresh for every answer, or fixed by the text of a query."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ Mask = npt.NDArray[np.bool_]
 
 
 class FreshNoise:
-    """A count with new noise each time, as often as anybody likes."""
+    """Counts with fresh noise, without any limit on their number."""
 
     def __init__(self, *, sd: float, rng: np.random.Generator) -> None:
         self._sd, self._rng = sd, rng
 
     def count(self, chosen: Mask, *, times: int) -> npt.NDArray[np.float64]:
-        """The same query, asked again and again."""
+        """Answer the same query several times."""
         return int(chosen.sum()) + self._rng.normal(0, self._sd, times)
 
 
 class StickyNoise:
-    """A count whose noise depends on its conditions and on who meets them, so that asking again changes nothing.
+    """Counts whose noise depends on the conditions and on who meets them, so repeating a query gives the same answer.
 
-    Every condition adds two layers: one that is fixed by its text, and one that is fixed by its text and the set of
-    people chosen. Few people are suppressed. Modelled on Diffix (Francis, Probst Eide, Munz 2017).
+    Every condition adds two layers of noise: one fixed by its text, and one fixed by its text and the chosen people.
+    Small counts are suppressed. Modelled on Diffix (Francis, Probst Eide, Munz 2017).
     """
 
     def __init__(self, *, secret: bytes, sd: float = 1.0, least: int = 4) -> None:
         self._secret, self._sd, self._least = secret, sd, least
 
     def count(self, chosen: Mask, conditions: Sequence[str]) -> int | None:
-        """How many are chosen by all conditions, about; None where they are few."""
+        """Return a noisy count of the people chosen by all conditions; None if they are few."""
         people = np.packbits(chosen).tobytes()
         noise = sum(self._layer(text) + self._layer(text, people) for text in conditions)
         size = int(chosen.sum())

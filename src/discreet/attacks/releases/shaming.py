@@ -1,4 +1,4 @@
-"""Private by total variation only: every person is named with a probability so small that nobody could object."""
+"""Mechanisms that are private in total variation only: they publish each person's row with a small probability."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ Ints = npt.NDArray[np.int64]
 
 
 class RandomRow:
-    """Publishes one row, whose it is left to chance: for each of n people, the output changes with probability 1/n."""
+    """Publish one row at random: replacing one of n people changes the output with probability 1/n."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
 
     def publish(self, rows: Ints) -> Ints:
-        """One of them."""
+        """Return one row."""
         return self._rng.choice(rows, 1)
 
 
 class NameAndShame:
-    """Publishes each row with probability delta, for itself: delta-private in total variation, for everybody."""
+    """Publish each row independently with probability delta: delta-private in total variation for each person."""
 
     def __init__(self, *, delta: float, rng: np.random.Generator) -> None:
         self._delta, self._rng = delta, rng
 
     def publish(self, rows: Ints) -> Ints:
-        """Some, or none."""
+        """Return the published rows, possibly none."""
         return rows[self._rng.random(rows.size) < self._delta]

@@ -293,7 +293,7 @@ function show(side) {
     allowed: knob === EPSILON && line ? line : measured,
     label: knob.label,
     guessing: latest?.baseline ?? null,
-    claimed: latest?.facts["its epsilon would allow"] ?? null,
+    claimed: latest?.details["bound at its claimed epsilon"] ?? null,
     described: `${attack.measure} against ${against}, by ${knob.label}: ${like.map((point) => `${shownNumber(point.x)}: ${point.title}`).join("; ") || "nothing played yet"}`,
   });
   table(side, knob, like);
@@ -337,7 +337,7 @@ function table(side, knob, points) {
 }
 
 function facts(side, result) {
-  const told = Object.entries(result?.facts ?? {}).filter(([, value]) => ["number", "string", "object"].includes(typeof value) && value !== null);
+  const told = Object.entries(result?.details ?? {}).filter(([, value]) => ["number", "string", "object"].includes(typeof value) && value !== null);
   const plain = (value) =>
     typeof value === "number"
       ? shownNumber(value)
