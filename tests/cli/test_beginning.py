@@ -30,7 +30,7 @@ def test_init_begins_the_books_and_the_first_question_is_answered(tmp_path, run)
     assert "There is no default" in run("init", "visits.parquet", code=3)
     assert not (tmp_path / "discreet.toml").exists()
     told = run("init", "visits.parquet", "--epsilon", 5)
-    assert "began new books" in told
+    assert "created a ledger" in told
     assert (tmp_path / "ledger.sqlite.anchor").exists()
     assert asked(run)["loss"]["epsilon"] == 0.5
     assert "sound" in run("ledger", "verify")
@@ -63,7 +63,7 @@ def test_a_receipt_is_found_and_a_guess_is_not(folder, run):
     answer = asked(run)
     assert asked(run)["receipt"] == answer["receipt"]
     assert "the owner, paid by dataset" in run("ledger", "receipt", answer["receipt"])
-    assert "No charge" in run("ledger", "receipt", "0" * 64, code=3)
+    assert "no charge with this receipt" in run("ledger", "receipt", "0" * 64, code=3)
 
 
 def test_a_cap_that_renews_says_when_and_what_a_year_comes_to(folder, run):

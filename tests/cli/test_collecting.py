@@ -38,7 +38,7 @@ def test_a_task_is_written_reported_to_and_estimated(discreet, tmp_path):
     assert "taken" in said
     for value in ("😀", "😂", "😂"):
         said = discreet("report", "task.json", value, "--output", "reports.txt")
-        assert "leaves this device" in said
+        assert "is sent" in said
     assert "3 of 5 reports made, ε 12 given away" in said
     reports = tmp_path / "reports.txt"
     reports.write_text(reports.read_text() + "AAAA\n")
@@ -83,13 +83,13 @@ def test_the_lecture_compares_central_and_local(discreet, tmp_path):
 def test_what_cannot_be_is_refused_with_a_next_step(discreet):
     with pytest.raises(DiscreetError, match="Write one"):
         discreet("estimate", "missing.json")
-    with pytest.raises(DiscreetError, match="Nothing is asked"):
+    with pytest.raises(DiscreetError, match="does not say what to collect"):
         discreet("new", "x", "--epsilon", "1")
     discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--lifetime", "1")
     discreet("report", "task.json", "a")
     with pytest.raises(DiscreetError, match="lifetime cap"):
         discreet("report", "task.json", "a")
-    assert "drawn at random" in discreet("report", "task.json", "c", "--store", "other.json")
+    assert "a random one of them is reported" in discreet("report", "task.json", "c", "--store", "other.json")
     with pytest.raises(DiscreetError, match=r"ε 0\.5 in all"):
         discreet("report", "task.json", "a", "--store", "third.json", "--budget", "0.5")
 
@@ -97,7 +97,7 @@ def test_what_cannot_be_is_refused_with_a_next_step(discreet):
 def test_what_will_be_given_away_is_said_before_the_first_report_only(discreet):
     discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--lifetime", "3")
     said = discreet("report", "task.json", "a")
-    assert said.index("at most ε 20 in all") < said.index("leaves this device")
+    assert said.index("at most ε 20 in all") < said.index("is sent")
     assert "in all" not in discreet("report", "task.json", "a")
 
 
@@ -119,13 +119,13 @@ def test_one_user_has_one_device_wherever_the_command_is_run(discreet, tmp_path,
 )
 def test_whatever_the_value_a_message_leaves(discreet, value, asked):
     discreet("new", "q", *asked, "--epsilon", "1")
-    assert "leaves this device" in discreet("report", "task.json", "--", value)
-    assert "leaves this device" in discreet("report", "task.json", value)
+    assert "is sent" in discreet("report", "task.json", "--", value)
+    assert "is sent" in discreet("report", "task.json", value)
 
 
 def test_a_message_waits_for_a_service_that_is_dead_and_is_sent_later_as_it_was(discreet, tmp_path, server):
     discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--lifetime", "3", "--publish", str(server.config))
-    with pytest.raises(DiscreetError, match="keeps the message, and has counted it"):
+    with pytest.raises(DiscreetError, match="stored on this device, and its epsilon is counted"):
         discreet("report", "task.json", "a", "--to", "http://127.0.0.1:1")
     client = Client((tmp_path / "task.json").read_text(), store=tmp_path / "device.json")
     (waiting,) = client.pending()
@@ -141,9 +141,9 @@ def test_a_message_waits_for_a_service_that_is_dead_and_is_sent_later_as_it_was(
 
 
 ANSWERS = {
-    "a list": (202, b"[]", "keeps the message"),
-    "no refusal of ours": (403, b'{"error": "x"}', "keeps the message"),
-    "deep": (403, b"[" * 200_000, "keeps the message"),
+    "a list": (202, b"[]", "stored on this device"),
+    "no refusal of ours": (403, b'{"error": "x"}', "stored on this device"),
+    "deep": (403, b"[" * 200_000, "stored on this device"),
     "no text": (403, b'{"error": {"code": 5, "message": ["\\u001b[2J"], "next_step": null}}', r"\\x1b"),
     "escapes": (403, b'{"error": {"message": "\\u001b[2Jgone"}}', r"^\\x1b\[2Jgone"),
 }
@@ -208,5 +208,5 @@ def test_an_owner_lists_closes_and_deletes_collections(discreet, tmp_path):
 def test_bounds_have_a_comma_and_a_kept_answer_costs_once(discreet):
     assert "ε 2 altogether" in discreet("new", "age", "--mean", "-5,110", "--epsilon", "2", "--memoize")
     for text in ("0 110", "0", "a,b", "0,1,2"):
-        with pytest.raises(DiscreetError, match="with a comma between them"):
+        with pytest.raises(DiscreetError, match="separated by a comma"):
             discreet("new", "age", "--mean", text, "--epsilon", "2")

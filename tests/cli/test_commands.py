@@ -131,7 +131,7 @@ def test_help_says_what_every_code_means_and_a_refusal_points_to_it(tmp_path):
         assert run("help", code).split()[0] == code
     assert "Join on the person's id" in " ".join(run("help", "joins-people").split())
     assert "more: discreet help no-ledger" in run_apart("budget", "--ledger", tmp_path / "none", code=3)
-    assert "Recompute the chain" in run("help", "ledger", "verify")
+    assert "Recompute the hash chain" in run("help", "ledger", "verify")
     assert "discreet help joins-people" in run("help", "joins-poeple", code=3)
     assert json.loads(run("help", "unparsable", "--json"))["code"] == "unparsable"
 

@@ -54,7 +54,7 @@ def small(tmp_path, run):
 
 def test_check_counts_what_the_catalog_would_change_and_says_that_it_is_not_private(small, run):
     told = run("check")
-    assert told.startswith("NOT PRIVATE, for the owner only")
+    assert told.startswith("NOT PRIVATE, for the data owner only")
     visits, notes = json.loads(run("check", "--json"))["tables"]
     assert (visits["rows"], visits["people"], visits["without_owner"]) == (5, 2, 1)
     assert (visits["beyond_max_rows"], visits["most_rows"]) == (1, 3)
@@ -63,16 +63,16 @@ def test_check_counts_what_the_catalog_would_change_and_says_that_it_is_not_priv
     assert (columns["cost"]["not_of_type"], columns["cost"]["outside_bounds"]) == (1, 2)
     assert (columns["ward"]["undeclared"], columns["ward"]["undeclared_values"]) == (2, ["C"])
     assert (columns["day"]["not_of_type"], columns["day"]["timed"]) == (1, 1)
-    assert "day: 1 cell with a time of day, which is left out" in told
+    assert "day: 1 cell with a time of day, which is dropped" in told
     assert notes["columns"][0]["cut"] == 1
     assert "empty" not in told
-    assert "cost: 1 of 5 cells no real: they count as NULL" in told
+    assert "cost: 1 of 5 cells not of type real: read as NULL" in told
     assert json.loads(run("budget", "--json"))["accounts"][0]["spent"]["epsilon"] == 0
 
 
 def test_check_counts_cells_that_are_empty_where_nothing_declares_that_they_may_be(small, run):
     (small / "visits.csv").write_text("person,visit,cost,ward,day\n1,10,5,,\n2,11,,A,\n3,12,1,,\n")
-    assert "ward: 2 cells empty: dropped where it is grouped" in (told := run("check"))
+    assert "ward: 2 cells empty: dropped in GROUP BY" in (told := run("check"))
     assert "cost: 1 cell empty" in told
     assert "day:" not in told  # its values are not public: NULL is a group like others
     (small / "discreet.toml").write_text(CATALOG.replace('["A", "B"]', '["A", "B"], nullable = true'))
@@ -84,14 +84,14 @@ def test_check_counts_rows_beyond_those_that_questions_choose_from(small, run):
     assert json.loads(run("check", "--json"))["tables"][0]["beyond_max_rows"] == 0
     (small / "visits.csv").write_text(VISITS + "1,15,5,A,2024-01-01,x\n" * 1000)
     assert (
-        "3 rows (0.3 %) beyond those of a person that a question chooses from = 1,000: cut; somebody has 1,003"
+        "3 rows (0.3 %) beyond the rows of a person that a query may use = 1,000: dropped; one person has 1,003"
         in run("check")
     )
 
 
 def test_a_missing_column_is_named_by_check_and_by_whoever_opens_the_data(small, run):
     (small / "discreet.toml").write_text(CATALOG.replace("columns.day", "columns.dya"))
-    assert "dya: is declared, and the source has no such column" in run("check", code=3)
+    assert "dya: is declared, but the source has no such column" in run("check", code=3)
     refusal = run("ask", "SELECT COUNT(*) FROM visits", "--epsilon", 1, code=3)
     assert "visits has no column dya" in refusal
     assert "Did you mean day?" in refusal
@@ -128,7 +128,7 @@ def test_dummy_tables_have_the_catalogs_shape_and_are_asked_without_the_data(sma
     assert (small / "again" / "visits.csv").read_bytes() == before
     run("dummy", "others", "--people", 50, "--seed", 4, "--format", "parquet")
     assert (small / "others" / "visits.parquet").exists()
-    assert "there already" in run("dummy", "toys", code=3)
+    assert "exists already" in run("dummy", "toys", code=3)
 
 
 def test_a_dummy_of_rows_and_public_tables_has_them():
@@ -201,4 +201,4 @@ def test_bounds_that_were_paid_for_are_told_where_the_catalog_changed_meanwhile(
     monkeypatch.setattr(LocalApi, "estimate_bounds", and_somebody_edits)
     told = run("estimate-bounds", "visits", "cost", "--epsilon", 2)
     assert "paid ε 2" in told
-    assert "the catalog changed meanwhile: write lower = " in told
+    assert "the catalog has changed in the meantime: write lower = " in told

@@ -40,13 +40,13 @@ def test_a_file_without_ids_is_answered_by_the_second_command(tmp_path, run):
 def test_odd_names_and_mixed_types_are_served_as_they_are(tmp_path, run):
     write_survey(tmp_path)
     told = run("init", "survey 2024-results.csv", "--yes", "--epsilon", 2)
-    assert "cells are no integer, and count as NULL" in told
+    assert "cells are not of type integer, and become NULL" in told
     assert "most cells read as integer: so typed, others are NULL" in told
     table = load_catalog(tmp_path / "discreet.toml").tables["survey_2024_results"]
     assert [column.type for column in table.columns.values()] == [
         Type.INTEGER, Type.REAL, Type.BOOLEAN, Type.TEXT, Type.TEXT, Type.TEXT,
     ]  # fmt: skip
-    assert "left out" in (tmp_path / "discreet.toml").read_text()
+    assert "skipped" in (tmp_path / "discreet.toml").read_text()
     sql = 'SELECT "is-member", COUNT("What is your age?") AS n FROM survey_2024_results WHERE "größe (cm)" > 160 GROUP BY 1'
     assert len(json.loads(run("ask", sql, "--epsilon", 1, "--json"))["rows"]) == 2
 
@@ -83,8 +83,8 @@ def test_nothing_is_written_where_something_is_wrong(tmp_path, run):
         ("--epsilon", 2, "--person", "salaries=who"): "no column who",
         ("--epsilon", 2, "--person", "who"): "no such column",
         ("--epsilon", 2, "--bounds", "pay=0:1"): "no such column",
-        ("--epsilon", 2, "--bounds", "age=0"): "two ends",
-        ("--epsilon", 2, "--type", "age=number"): "no type",
+        ("--epsilon", 2, "--bounds", "age=0"): "must be two numbers",
+        ("--epsilon", 2, "--type", "age=number"): "is not a type",
     }.items():
         assert problem in run("init", "salaries.csv", *flags, code=3)
     assert [file.name for file in tmp_path.iterdir()] == ["salaries.csv"]
@@ -96,7 +96,7 @@ def test_nothing_is_written_where_something_is_wrong(tmp_path, run):
 
 def test_with_a_sample_of_none_no_row_is_looked_at(tmp_path, run):
     write_salaries(tmp_path)
-    assert "by names alone" in run("init", "salaries.csv", "--epsilon", 1, "--sample", 0)
+    assert "by column names only" in run("init", "salaries.csv", "--epsilon", 1, "--sample", 0)
     assert load_catalog(tmp_path / "discreet.toml").tables["salaries"].columns["age"].type is Type.TEXT
 
 
@@ -105,7 +105,7 @@ def test_the_interview_asks_what_the_data_cannot_say(tmp_path):
     terminal = Terminal(tmp_path, "init", "orders.csv")
     terminal.answer("How many rows", "")
     terminal.answer("person [customer_id]", "order_id")
-    terminal.answer("Is each of these values a person all the same?", "n")
+    terminal.answer("Is each of these values one person nevertheless?", "n")
     terminal.answer("person [customer_id]", "")
     terminal.answer("rows [10]", "9")
     terminal.answer("amount: from, to", "cheap dear")
@@ -113,9 +113,9 @@ def test_the_interview_asks_what_the_data_cannot_say(tmp_path):
     terminal.answer("ordered at: from, to", "2024-01-01 2024-12-31")
     terminal.answer("epsilon:", "much")
     terminal.answer("epsilon:", "2")
-    terminal.answer("Who may ask", "ana, bob")
+    terminal.answer("Analysts besides you", "ana, bob")
     assert terminal.end() == 0
-    assert "cheap is no real" in terminal.told
+    assert "cheap is not a real" in terminal.told
     catalog = load_catalog(tmp_path / "discreet.toml")
     orders = catalog.tables["orders"]
     assert (orders.unit.column, orders.max_rows, orders.columns["amount"].upper) == ("customer_id", 9, 100)

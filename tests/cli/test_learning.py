@@ -32,7 +32,7 @@ def clinic(tmp_path):
 def test_a_dry_run_tells_every_look_and_the_price_and_spends_nothing(run, clinic):
     before = spent(run)
     told = run(*ASKED, "--rho", 0.05, "--dry-run")
-    for part in ("products: ", "pass: ", "ward: 3", "2 rows of one person", "ρ 0.05", "nothing was spent"):
+    for part in ("products: ", "pass: ", "ward: 3", "2 rows per person", "ρ 0.05", "nothing was spent"):
         assert part in told
     facts = json.loads(run(*ASKED, "--rho", 0.05, "--dry-run", "--json"))
     assert [look["what"] for look in facts["measurements"]] == ["products", "pass", "pass", "pass"]

@@ -28,13 +28,13 @@ def spent(run):
 def test_a_dry_run_tells_price_columns_and_what_many_rows_do_and_spends_nothing(run, clinic):
     before = spent(run)
     told = run("synth", "visits", *PRICE, "--dry-run")
-    for part in ("ward: 3", "sex: 2", "age: 10", "3 shall be good", "2 rows of one person", "noise is 2 times", "no pure epsilon", "ρ 0.015", "dataset",
+    for part in ("ward: 3", "sex: 2", "age: 10", "3 to preserve", "2 rows per person", "noise is 2 times", "no pure epsilon", "ρ 0.015", "dataset",
                  "nothing was spent"):  # fmt: skip
         assert part in told
     assert not [line for line in told.splitlines() if line != line.rstrip()]
     for part in ("about 1,000,000 rows", "ward: ± ", "2 columns: 3 of 3 tables can be measured", "nothing is promised"):
         assert part in told
-    assert "others with --rows-about" in told
+    assert "change it with --rows-about" in told
     assert "--rows-about" not in run("synth", "visits", *PRICE, "--dry-run", "--rows-about", 1200)
     facts = json.loads(run("synth", "visits", *PRICE, "--dry-run", "--rows-about", 1200, "--json"))
     assert facts["predicted"]["rows_about"] == 1200
@@ -64,7 +64,7 @@ def test_refusals_are_in_words_that_fit_a_terminal(run, clinic):
 
 
 def test_rows_are_written_paid_for_once_and_listed_for_who_paid(run, clinic, tmp_path):
-    assert "nothing was made under a name yet" in run("releases")
+    assert "no named releases yet" in run("releases")
     asked = ("synth", "visits", *PRICE, "--name", "mine", "--analyst", "alice", "--json")
     facts = json.loads(run(*asked, "--out", "rows.parquet"))
     bill = spent(run)

@@ -126,7 +126,7 @@ def test_commands_tell_the_same(tmp_path):
     words = run("graph", "friends", "triangles", "--epsilon", 1, "--dry-run", cwd=tmp_path)
     assert "nothing was spent" in words
     assert plan["mechanisms"] == ["PureAdaptive"]
-    assert "a bound is chosen privately, then Laplace noise for it" in words
+    assert "the bound is chosen privately, then Laplace noise is added" in words
     told = json.loads(run("graph", "friends", "triangles", "--epsilon", 1, "--json", cwd=tmp_path))
     assert told["unit"] == "person"
     assert told["low"] <= told["value"] <= told["high"]

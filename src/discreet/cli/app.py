@@ -17,111 +17,111 @@ _COUNT = '"SELECT COUNT(*) FROM visits"'
 COMMANDS = {
     "init": Late(
         "owner.init:init",
-        summary="Write a first catalog for your files; begin its books.",
+        summary="Create a catalog and a ledger for your files.",
         example="discreet init visits.csv --yes --epsilon 5 --person visits=patient_id",
     ),
     "import": Late(
         "owner.init:import_metadata",
-        summary="The same from metadata that another tool wrote.",
+        summary="Create a catalog from another tool's metadata.",
         example="discreet import metadata.yaml --output imported/discreet.toml",
     ),
     "check": Late(
-        "owner.check:check", summary="Say how well the data fits the catalog: for the owner.", example="discreet check"
+        "owner.check:check", summary="Check that the data fits the catalog (data owner only).", example="discreet check"
     ),
     "dummy": Late(
         "owner.data:dummy",
-        summary="Invent tables of the catalog's shape to try questions on.",
+        summary="Generate made-up tables to try queries on.",
         example="discreet dummy nobody --people 50",
     ),
     "explain": Late(
         "analyst.ask:explain",
-        summary="Say what a question would read and cost; spends nothing.",
+        summary="Show what a query would measure and cost. Free.",
         example=f"discreet explain {_COUNT} --within 100",
     ),
     "ask": Late(
         "analyst.ask:ask",
-        summary="Ask: pays, and answers with ±; never pays twice.",
+        summary="Run a query: charged once, answered with ±.",
         example=f"discreet ask {_COUNT} --epsilon 0.5",
     ),
     "budget": Late(
         "analyst.budget:budget",
-        summary="Show what is left, who spent it, and on what.",
+        summary="Show the remaining budget and past queries.",
         example="discreet budget --last 3",
     ),
     "bounds": Late(
         "analyst.bounds:bounds",
-        summary="Show the error nobody can avoid, beside ours.",
+        summary="Show lower bounds on the error, beside ours.",
         example="discreet bounds --people 1000 --columns 100 --queries 50 --epsilon 1",
     ),
     "help": Late(
         "terminal.help_texts:explain_code",
-        summary="Say what an error means and what to do about it.",
+        summary="Explain an error code or a command.",
         example="discreet help joins-people",
     ),
     "refresh": Late(
         "owner.data:refresh_data",
-        summary="Read a source that changed anew: a new data version.",
+        summary="Read the changed source as a new data version.",
         example="discreet refresh",
     ),
     "estimate-bounds": Late(
         "owner.data:estimate_bounds",
-        summary="Find bounds privately, and write them to the catalog.",
+        summary="Estimate bounds privately; write them to the catalog.",
         example="discreet estimate-bounds visits cost --epsilon 0.5",
     ),
     "synth": Late(
         "analyst.synth:synth",
-        summary="Make synthetic rows: pays once, and any number is free.",
+        summary="Make synthetic rows: charged once per model.",
         example="""discreet synth "SELECT ward = 'ER' AS is_er FROM visits" --rho 0.01 --workload 1 --name er --out er.csv""",
     ),
     "tabulate": Late(
         "analyst.tabulate:tabulate",
-        summary="Count many things at once, so that all agree.",
+        summary="Answer many counting queries consistently.",
         example="""discreet tabulate "SELECT ward = 'ER' AS is_er, cost > 500 AS is_dear FROM visits" --marginals 2 --rho 0.01 --name dear""",
     ),
     "learn": Late(
         "analyst.learn:learn",
-        summary="Learn a model of people's rows: every number with its ±.",
+        summary="Train a model; every number has its ±.",
         example="""discreet learn "SELECT ward = 'ER' AS is_er, cost > 500 AS is_dear FROM visits" --model bayes --target is_dear --feature is_er --rho 0.01 --name model""",
     ),
     "evaluate": Late(
         "analyst.learn:evaluate",
-        summary="Count how often a model is right, with noise.",
+        summary="Measure the accuracy of a model.",
         example="""discreet evaluate model "SELECT ward = 'ER' AS is_er, cost > 500 AS is_dear FROM visits" --rho 0.01""",
     ),
     "graph": Late(
         "analyst.graph:graph",
-        summary="Ask about a network: edges, degrees, triangles, rumours.",
+        summary="Query a network: edges, degrees, triangles, …",
         example="discreet graph friends triangles --epsilon 1",
     ),
     "releases": Late(
         "analyst.releases_command:list_releases",
-        summary="List what was made under a name.",
+        summary="List named releases.",
         example="discreet releases",
     ),
     "serve": Late(
         "owner.serve:serve",
-        summary="Serve a catalog over HTTP: an API and a page.",
+        summary="Serve the HTTP API and the page.",
         example="discreet serve --port 8000",
     ),
     "shuffle": Late(
         "collect.shuffle:shuffle",
-        summary="Mix reports of devices before a collector sees them.",
+        summary="Run a shuffler between devices and a collector.",
         example="discreet shuffle task.json --to http://127.0.0.1:8000 --key-file shuffler.key --batch 100",
     ),
     "demo": Late(
         "demonstration.demo:show_demo",
-        summary="A first taste: a clinic, an attack, a budget that ends.",
+        summary="See private answers, an attack, and a budget end.",
         example="discreet demo",
     ),
 }
 
 GROUPS = {
     "ledger": (
-        "Look at the books, verify and keep them.",
+        "Inspect, verify and maintain the ledger.",
         {
             "new": Late(
                 "owner.ledger_admin:new",
-                summary="Begin new books.",
+                summary="Create a ledger.",
                 example="discreet ledger new --ledger other.sqlite",
             ),
             "show": Late(
@@ -129,17 +129,17 @@ GROUPS = {
             ),
             "head": Late(
                 "owner.ledger_command:head",
-                summary="Print number:hash of the last entry, to be noted.",
+                summary="Print number:hash of the last entry.",
                 example="discreet ledger head",
             ),
             "receipt": Late(
                 "owner.ledger_command:find_receipt",
-                summary="Say which charge a receipt stands for.",
+                summary="Show the charge of a receipt.",
                 example="discreet ledger receipt RECEIPT",
             ),
             "verify": Late(
                 "owner.ledger_command:verify_books",
-                summary="Recompute the chain, every price and every total.",
+                summary="Verify the hash chain, all costs and totals.",
                 example="discreet ledger verify",
             ),
             "cap": Late(
@@ -149,58 +149,64 @@ GROUPS = {
             ),
             "freeze": Late(
                 "owner.ledger_command:freeze",
-                summary="Stop an analyst's account.",
+                summary="Freeze an analyst's account.",
                 example="discreet ledger freeze alice",
             ),
-            "thaw": Late("owner.ledger_command:thaw", summary="Let it go on.", example="discreet ledger thaw alice"),
+            "thaw": Late(
+                "owner.ledger_command:thaw",
+                summary="Unfreeze an analyst's account.",
+                example="discreet ledger thaw alice",
+            ),
             "backup": Late(
                 "owner.ledger_admin:backup",
-                summary="Copy the books into a new file, while they are used.",
+                summary="Copy the ledger to a new file while it is in use.",
                 example="discreet ledger backup copy.sqlite",
             ),
             "anchor": Late(
                 "owner.ledger_admin:renew_anchor",
-                summary="Verify the books, and note their head anew.",
+                summary="Verify the ledger and write a new anchor.",
                 example="discreet ledger anchor",
             ),
             "seal": Late(
                 "owner.ledger_admin:seal",
-                summary="Seal the books with the secret of today.",
+                summary="Seal the ledger again after its secret changed.",
                 example="discreet ledger seal --earlier old.secret",
             ),
         },
     ),
     "key": (
-        "Make, list and revoke the keys of the service.",
+        "Manage API keys.",
         {
             "create": Late(
                 "owner.access_keys:create_key",
-                summary="Make a key and print it, once and alone.",
+                summary="Create an API key. It is shown once.",
                 example="discreet key create alice",
             ),
             "rotate": Late(
                 "owner.access_keys:rotate_key",
-                summary="Make a new key for the holder of an old one.",
+                summary="Replace a key with a new one.",
                 example="discreet key rotate NUMBER",
             ),
-            "revoke": Late("owner.access_keys:revoke_key", summary="Stop a key.", example="discreet key revoke NUMBER"),
+            "revoke": Late(
+                "owner.access_keys:revoke_key", summary="Revoke a key.", example="discreet key revoke NUMBER"
+            ),
             "list": Late(
                 "owner.access_keys:list_keys",
-                summary="List keys, without what opens the door.",
+                summary="List keys (secrets are not shown).",
                 example="discreet key list",
             ),
         },
     ),
     "user": (
-        "Say which users of a proxy may come in.",
+        "Manage users authenticated by a proxy.",
         {
             "add": Late(
                 "owner.access_keys:add_user",
-                summary="Give somebody whom the proxy signs in a role.",
+                summary="Grant a role to a proxy user.",
                 example="discreet user add bob --role owner",
             ),
             "remove": Late(
-                "owner.access_keys:remove_user", summary="Take it away.", example="discreet user remove bob"
+                "owner.access_keys:remove_user", summary="Remove a user.", example="discreet user remove bob"
             ),
             "list": Late(
                 "owner.access_keys:list_users", summary="List users and their roles.", example="discreet user list"
@@ -208,73 +214,73 @@ GROUPS = {
         },
     ),
     "collect": (
-        "Collect answers that people randomize themselves.",
+        "Collect reports that devices randomize.",
         {
             "new": Late(
                 "collect.collect:new",
-                summary="Write a task: what is asked, how, and how often.",
+                summary="Create a task: what devices report, and how.",
                 example="discreet collect new coins --epsilon 2 --values heads,tails --publish discreet.toml",
             ),
             # A value that begins with a minus is a value: a complaint about it would be silence, which tells it.
             "report": Late(
                 "collect.device_commands:report",
-                summary="Randomize one answer on this device.",
+                summary="Randomize one value on this device.",
                 example="discreet collect report task.json heads --store device.json --output reports.txt",
                 settings={"ignore_unknown_options": True},
             ),
             "send": Late(
                 "collect.device_commands:send",
-                summary="Send the messages that wait on this device.",
+                summary="Send the messages stored on this device.",
                 example="discreet collect send task.json --to http://127.0.0.1:8000",
             ),
             "estimate": Late(
                 "collect.collect:estimate",
-                summary="Add up messages, and say what they tell, with ±.",
+                summary="Estimate results from messages, with ±.",
                 example="discreet collect estimate task.json reports.txt",
             ),
             "simulate": Late(
                 "collect.collect:simulate",
-                summary="Let a made-up crowd report; compare with the truth.",
+                summary="Simulate a collection; compare with the truth.",
                 example="discreet collect simulate task.json --people 1000",
             ),
             "compare": Late(
                 "collect.collect:compare_models",
-                summary="Show what trusting nobody costs.",
+                summary="Compare the errors of local and central privacy.",
                 example="discreet collect compare --epsilon 1 --trials 20",
             ),
             "list": Late(
                 "collect.collection_admin:list_collections",
-                summary="List what is collected.",
+                summary="List collections.",
                 example="discreet collect list",
             ),
             "close": Late(
                 "collect.collection_admin:close",
-                summary="Take no more reports; estimates stay.",
+                summary="Stop accepting reports; estimates stay available.",
                 example="discreet collect close coins",
             ),
             "delete": Late(
                 "collect.collection_admin:delete",
-                summary="Delete a task with all that was collected.",
+                summary="Delete a task and all its reports.",
                 example="discreet collect delete coins --yes",
             ),
         },
     ),
     "attack": (
-        "Attack what deserves to fall, and Discreet.",
+        "Run attacks on weak releases and on Discreet.",
         {
             "list": Late(
                 "demonstration.attack:list_all",
-                summary="List the attacks and what falls to them.",
+                summary="List the attacks and their vulnerable targets.",
                 example="discreet attack list",
             ),
             "run": Late(
                 "demonstration.attack:run_one",
-                summary="Play one attack, and show how often it was right.",
+                summary="Run one attack and show its success rate.",
                 example="discreet attack run differencing --small",
             ),
             "all": Late(
                 "demonstration.attack:run_everything",
-                summary="Play every attack, on the weak and on Discreet.",
+                summary="Run every attack on weak releases and Discreet.",
                 example="discreet attack all --small --report lab.html",
             ),
         },
@@ -283,7 +289,7 @@ GROUPS = {
 
 
 def root(*, version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
-    """Differential privacy, end to end: private answers, their price, and everything that tries to break them."""
+    """Differential privacy, end to end: private answers, a budget ledger, and an attack lab."""
     if version:
         typer.echo(discreet.__version__)
 

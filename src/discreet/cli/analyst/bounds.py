@@ -16,18 +16,18 @@ from discreet.core.number_format import CONFIDENCE, amount
 
 def bounds(
     *,
-    people: Annotated[int, typer.Option("--people", help="How many people there are.")],
-    columns: Annotated[int, typer.Option("--columns", help="How many means, or candidates to choose from.")] = 100,
-    queries: Annotated[int, typer.Option("--queries", help="How many counts at once.")] = 100,
-    epsilon: Annotated[float | None, typer.Option("--epsilon", help="What may be learned about a person.")] = None,
-    delta: Annotated[float, typer.Option("--delta", help="Beside it; 0 is pure.")] = 0.0,
-    rho: Annotated[float | None, typer.Option("--rho", help="zCDP, instead of epsilon and delta.")] = None,
-    confidence: Annotated[
-        float, typer.Option("--confidence", help="In which share of answers an error holds.")
-    ] = CONFIDENCE,
+    people: Annotated[int, typer.Option("--people", help="Number of people.")],
+    columns: Annotated[int, typer.Option("--columns", help="Number of means, or of candidates to choose from.")] = 100,
+    queries: Annotated[int, typer.Option("--queries", help="Number of counting queries.")] = 100,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", help="Epsilon of the guarantee.")] = None,
+    delta: Annotated[
+        float, typer.Option("--delta", help="Delta of the guarantee; 0 is pure differential privacy.")
+    ] = 0.0,
+    rho: Annotated[float | None, typer.Option("--rho", help="Rho (zCDP), instead of epsilon and delta.")] = None,
+    confidence: Annotated[float, typer.Option("--confidence", help="Confidence of the error bounds.")] = CONFIDENCE,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what no mechanism with a guarantee can do better than; reads no data and spends nothing."""
+    """Show lower bounds on the error of any mechanism with this guarantee. Reads no data; free."""
     found = limits(
         people=people,
         columns=columns,

@@ -28,11 +28,11 @@ def budget(
     where: LedgerOption = None,
     config: ConfigOption = CATALOG,
     analyst: AnalystOption = None,
-    last: Annotated[int, typer.Option("--last", help="How many questions to list.")] = 10,
-    before: Annotated[int | None, typer.Option("--before", help="Only questions with a lower number.")] = None,
+    last: Annotated[int, typer.Option("--last", help="Number of queries to list.")] = 10,
+    before: Annotated[int | None, typer.Option("--before", help="List only queries with a lower number.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what is left, who spent it, and on what; with --analyst, of the dataset and of one analyst."""
+    """Show the remaining budget, who spent it, and on what; with --analyst, for the dataset and one analyst."""
     with closing(place_of(where, config).open()) as books:
         accounts, counts = balances(books, analyst), asked(books, analyst)
         queries = history(books, analyst, before=before, limit=last)

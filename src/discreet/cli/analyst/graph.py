@@ -27,7 +27,7 @@ from discreet.graphs.network_verbs import Outcome
 _SHOWN = 12
 """Degrees that the terminal shows."""
 _NOISE = {
-    "PureAdaptive": "a bound is chosen privately, then Laplace noise for it",
+    "PureAdaptive": "the bound is chosen privately, then Laplace noise is added",
     "GeneralizedExponential": "chosen by the exponential mechanism",
     "Ladder": "the ladder mechanism",
 }

@@ -50,11 +50,16 @@ KINDS: dict[str, tuple[type[Model], str | None]] = {
 ModelName = Annotated[str, typer.Option("--model", help=f"One of {', '.join(KINDS)}.")]
 Features = Annotated[
     list[str] | None,
-    typer.Option("--feature", help="A column; age:16 puts numbers into 16 bins, age:values takes each for itself."),
+    typer.Option(
+        "--feature", help="Feature column. age:16 makes 16 bins of a number; age:values uses each value. Repeatable."
+    ),
 ]
 Target = Annotated[str | None, typer.Option("--target", help="The column to predict.")]
 Count = Annotated[
-    int | None, typer.Option("--count", min=1, help="Passes, depth, clusters or components; as usual if left out.")
+    int | None,
+    typer.Option(
+        "--count", min=1, help="Number of passes, tree depth, clusters or components (default depends on the model)."
+    ),
 ]
 
 
@@ -71,7 +76,7 @@ def learn(
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn a model of protected rows. The run is charged once; the same command resumes it after a crash, and repeats it at no cost."""
+    """Train a model on protected rows. Charged once: after a crash, or to repeat it, run the same command at no cost."""
     request = LearnRequest(_model(model, [_feature(text) for text in feature or []], target, count), **options)
     with open_curator(config, tell=tell_reading) as curator:
         if dry_run:
@@ -92,7 +97,7 @@ def evaluate(
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Count how often a classifier is right about protected rows, with noise. The run is charged once; the same command repeats it at no cost."""
+    """Measure with noise how often a classifier is right on protected rows. Charged once; repeating it is free."""
     with open_curator(config, tell=tell_reading) as curator:
         caller, name = curator.as_analyst(analyst), options["model"]
         release = caller.release(name)
@@ -108,13 +113,13 @@ def evaluate(
 
 def _model(kind: str, features: list[Feature], target: str | None, count: int | None) -> Model:
     if kind not in KINDS:
-        raise BadInput("There is no such model.", next_step=f"Use one of: {', '.join(KINDS)}.")
+        raise BadInput("There is no model of this name.", next_step=f"Use one of: {', '.join(KINDS)}.")
     made, counted = KINDS[kind]
     has_target = issubclass(made, Classifier | LinearRegression)
     if has_target != (target is not None) or (count is not None and counted is None):
         raise BadInput(
-            "This model takes other options.",
-            next_step="Give --target to logistic, linear, bayes and tree alone, and --count to what has passes, depth, clusters or components.",
+            "This option does not apply to this model.",
+            next_step="--target applies to logistic, linear, bayes and tree; --count to models with passes, depth, clusters or components.",
         )
     given: dict[str, Any] = {"target": target} if has_target else {}
     return made(features=features, **given, **({} if count is None or counted is None else {counted: count}))

@@ -18,7 +18,7 @@ from discreet.measurement.transcript import Transcript
 
 Publish = Annotated[
     str | None,
-    typer.Option("--publish", help="Show this release to all; with --analyst, the one that they gave this name."),
+    typer.Option("--publish", help="Publish this release; with --analyst, the one of that analyst."),
 ]
 _KINDS = {
     "synthesize": "synthetic data",
@@ -38,7 +38,7 @@ def list_releases(
     analyst: AnalystOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List finished releases by name, of one analyst, or all: of which kind, by whom, and which are published. With --publish, show one to everybody from now on."""
+    """List finished releases: name, kind, analyst, and whether they are published. With --publish, publish one for everyone."""
     with closing(place_of(where, config).open()) as books:
         if publish is not None:
             books.publish(publish, analyst=analyst)
@@ -51,14 +51,14 @@ def list_releases(
     elif releases:
         _show(releases, is_owner=analyst is None)
     else:
-        typer.echo("nothing was made under a name yet: `discreet synth --name` does", err=True)
+        typer.echo("no named releases yet; `discreet synth --name` makes one", err=True)
 
 
 def _tell_published(name: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"published": [name]})
     else:
-        typer.echo(f"{name} is published: everybody may see it, and it is on the card")
+        typer.echo(f"{name} is published: everyone can see it, and the transparency card lists it")
 
 
 def _facts(books: Ledger, listed: NamedRelease, analyst: str | None) -> dict[str, Any]:

@@ -24,9 +24,15 @@ from discreet.synthetic.quality.predicted_error import Predicted
 from discreet.synthetic.quality.quality_report import html_report
 from discreet.synthetic.row_files import KINDS, write_rows
 
-Out = Annotated[Path | None, typer.Option("--out", help="A new file for rows: .parquet or .csv.")]
-Report = Annotated[Path | None, typer.Option("--report", help="A new file for how good they are: .html.")]
-Rows = Annotated[int | None, typer.Option("-n", min=0, help="How many rows; about as many as there are, unless said.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", help="Write the rows to this file (.parquet or .csv). It must not exist.")
+]
+Report = Annotated[
+    Path | None, typer.Option("--report", help="Write a quality report to this file (.html). It must not exist.")
+]
+Rows = Annotated[
+    int | None, typer.Option("-n", min=0, help="Number of rows. Default: the estimated size of the table.")
+]
 
 
 @with_options_of(SynthesizeRequest)
@@ -41,7 +47,7 @@ def synth(
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Make synthetic rows. The run is charged once; the same command resumes it after a crash, and repeats it at no cost."""
+    """Make synthetic rows. Charged once: after a crash, or to repeat it, run the same command at no cost."""
     runs.check_file(out, option="--out", kinds=KINDS)
     runs.check_file(report, option="--report", kinds=("html",))
     request = SynthesizeRequest(**options)
@@ -54,15 +60,15 @@ def synth(
         print_json(asdict(plan))
     else:
         exactness = [] if plan.predicted is None else _exactness(plan.predicted, is_said=request.rows_about is not None)
-        runs.show_plan(plan, {"tables": [f"{plan.tables:,} shall be good"], "exactness": exactness})
+        runs.show_plan(plan, {"tables": [f"{plan.tables:,} to preserve"], "exactness": exactness})
 
 
 def _exactness(predicted: Predicted, *, is_said: bool) -> list[str]:
     """How exact it will be, a line for each column and each width of tables; and whence the number of rows is, if nobody said it."""
     rows = f"if there are about {predicted.rows_about:,} rows"
     if not is_said:
-        rows += " (rows_about of the catalog, 1,000,000 a table where it has none; others with --rows-about)"
-    lines = [f"{rows}; errors are all differences together, as a share of them"]
+        rows += " (rows_about in the catalog, by default 1,000,000 per table; change it with --rows-about)"
+    lines = [f"{rows}; the error is the sum of all differences, as a share of the rows"]
     lines += [
         f"{column.column}: {plus_minus(0, column.within)} a count, error {share(column.error)}"
         for column in predicted.columns
@@ -106,6 +112,6 @@ def _make(curator: Curator, request: SynthesizeRequest, analyst: str | None, fil
         release, f"{release.method}, {measurements} measurements, about {amount(release.total)} rows"
     )
     if out is not None:
-        typer.echo(f"wrote {out}: {count:,} rows of nobody")
+        typer.echo(f"wrote {out}: {count:,} synthetic rows")
     if files.report is not None:
-        typer.echo(f"wrote {files.report}: how good they are")
+        typer.echo(f"wrote {files.report}: quality report")

@@ -60,12 +60,12 @@ def tabulate(
 ) -> None:
     """Answer many counting queries together, so that the answers are consistent.
 
-    The run is charged once. The same command resumes it after a crash, and repeats it at no cost.
+    Charged once: after a crash, or to repeat it, run the same command at no cost.
     """
     run_commands.check_file(out, option="--out", kinds=KINDS)
     workload = _workload(marginals_of, table or [], ranges_of or [], thresholds_of or [])
     if workload is None and "tree" not in options:
-        raise BadInput("There is nothing to count.", next_step="Give --marginals 2, --table ward,age or --tree geo.")
+        raise BadInput("No table was named.", next_step="Give --marginals 2, --table ward,age or --tree geo.")
     request = TabulateRequest(**options, workload=workload)
     with open_curator(config, tell=tell_reading) as curator:
         if dry_run:

@@ -30,44 +30,52 @@ from discreet.samples.crowd import bell_numbers, zipf_numbers
 _CONFIDENCE = 0.95
 _MOST_ROWS = 20
 
-Epsilon = Annotated[float, typer.Option("--epsilon", help="What one report may cost; there is no default.")]
-Confidence = Annotated[float, typer.Option("--confidence", help="In which share of all collections ± holds.")]
+Epsilon = Annotated[float, typer.Option("--epsilon", help="Epsilon of one report. There is no default.")]
+Confidence = Annotated[float, typer.Option("--confidence", help="Confidence of the ±.")]
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="What to call it.")],
+    name: Annotated[str, typer.Argument(help="Name of the task.")],
     *,
     epsilon: Epsilon,
-    values: Annotated[str | None, typer.Option("--values", help="The values, with commas between them.")] = None,
-    values_file: Annotated[Path | None, typer.Option("--values-file", help="The same, a line each.")] = None,
-    numbers: Annotated[int | None, typer.Option("--numbers", help="Or the numbers below this one.")] = None,
+    values: Annotated[str | None, typer.Option("--values", help="Values, separated by commas.")] = None,
+    values_file: Annotated[Path | None, typer.Option("--values-file", help="File of values, one per line.")] = None,
+    numbers: Annotated[int | None, typer.Option("--numbers", help="Or the numbers from 0 to N - 1.")] = None,
     mean: Annotated[
-        str | None, typer.Option("--mean", metavar="LOW,HIGH", help="Or the mean of a number between two bounds.")
+        str | None,
+        typer.Option("--mean", metavar="LOW,HIGH", help="Or the mean of a number between two bounds: LOW,HIGH."),
     ] = None,
     distribution: Annotated[
-        str | None, typer.Option("--distribution", metavar="LOW,HIGH", help="Or its distribution between them.")
+        str | None,
+        typer.Option(
+            "--distribution", metavar="LOW,HIGH", help="Or the distribution of a number between two bounds: LOW,HIGH."
+        ),
     ] = None,
-    words: Annotated[int | None, typer.Option("--words", help="Or the most frequent texts of so many bytes.")] = None,
-    protocol: Annotated[str, typer.Option("--protocol", help="How to randomize; auto takes the best.")] = "auto",
+    words: Annotated[int | None, typer.Option("--words", help="Or the most frequent texts of at most N bytes.")] = None,
+    protocol: Annotated[str, typer.Option("--protocol", help="Protocol; auto chooses the best.")] = "auto",
     lifetime: Annotated[
-        int | None, typer.Option("--lifetime", help="Reports that one device ever makes; else what ε 20 pays for.")
+        int | None,
+        typer.Option("--lifetime", help="Reports that one device makes in all. Default: as many as ε 20 allows."),
     ] = None,
-    per_epoch: Annotated[int | None, typer.Option("--per-epoch", help="Reports of one device in an epoch.")] = None,
-    epoch_seconds: Annotated[int, typer.Option("--epoch-seconds", help="How long an epoch is; 0 is for ever.")] = 0,
+    per_epoch: Annotated[int | None, typer.Option("--per-epoch", help="Reports of one device per epoch.")] = None,
+    epoch_seconds: Annotated[
+        int, typer.Option("--epoch-seconds", help="Length of an epoch in seconds; 0 means one epoch without end.")
+    ] = 0,
     memoize: Annotated[
-        bool, typer.Option("--memoize", help="Devices keep the answer of an epoch and repeat it, which costs once.")
+        bool,
+        typer.Option("--memoize", help="Devices memoize their report within an epoch: repeating it costs nothing."),
     ] = False,
-    min_batch: Annotated[int, typer.Option("--min-batch", help="Estimate nothing from fewer reports.")] = 1,
-    output: Annotated[Path, typer.Option("--output", help="Where to write it.")] = Path("task.json"),
+    min_batch: Annotated[int, typer.Option("--min-batch", help="Fewest reports for an estimate.")] = 1,
+    output: Annotated[Path, typer.Option("--output", help="Output file.")] = Path("task.json"),
     publish: Annotated[
-        Path | None, typer.Option("--publish", help="A catalog: collect at the service that serves it.")
+        Path | None, typer.Option("--publish", help="Catalog whose service collects the reports.")
     ] = None,
     retention_days: Annotated[
-        int | None, typer.Option("--retention-days", help="There, delete all that was collected after so many days.")
+        int | None, typer.Option("--retention-days", help="Delete all reports there after this many days.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a task: what is asked, how it is randomized, what it costs, and how often one device answers."""
+    """Create a task: what is collected, how it is randomized, its epsilon, and how often a device reports."""
     caps = {"lifetime": lifetime, "per_epoch": per_epoch}
     rules: dict[str, Any] = {name: cap for name, cap in caps.items() if cap is not None}
     rules |= {"epoch_seconds": epoch_seconds, "min_batch": min_batch, "memoize": memoize}
@@ -86,7 +94,10 @@ def new(
     elif words is not None:
         task = Task.heavy_hitters(name, length=words, epsilon=epsilon, protocol=protocol, **rules)
     else:
-        raise BadTask("Nothing is asked.", next_step="Give --values, --numbers, --mean, --distribution or --words.")
+        raise BadTask(
+            "The task does not say what to collect.",
+            next_step="Give --values, --numbers, --mean, --distribution or --words.",
+        )
     output.write_text(task.to_json())
     if publish is not None:
         with closing(ReportStore.from_catalog(load_catalog(publish))) as books:
@@ -104,23 +115,23 @@ def _bounds(text: str) -> tuple[float, float]:
         lower, upper = map(float, text.split(","))
     except ValueError:
         raise BadTask(
-            "Bounds are two numbers with a comma between them.", next_step="Write --mean 0,110, for instance."
+            "Bounds must be two numbers, separated by a comma.", next_step="For example: --mean 0,110."
         ) from None
     return lower, upper
 
 
 def estimate(
     task_file: TaskFile,
-    reports: Annotated[list[Path] | None, typer.Argument(help="Files of messages, a line each.")] = None,
+    reports: Annotated[list[Path] | None, typer.Argument(help="Files of messages, one per line.")] = None,
     *,
     config: Annotated[
-        Path | None, typer.Option("--config", help="A catalog: what its service has collected instead.")
+        Path | None, typer.Option("--config", help="Catalog: use what its service has collected instead.")
     ] = None,
-    invited: Annotated[int | None, typer.Option("--invited", help="How many people were asked.")] = None,
+    invited: Annotated[int | None, typer.Option("--invited", help="Number of people who were invited.")] = None,
     confidence: Confidence = _CONFIDENCE,
     as_json: JsonOption = False,
 ) -> None:
-    """Add up messages and say what they tell, with ±; what cannot be counted is refused by name."""
+    """Estimate results from messages, with ±. Messages that cannot be counted are listed with the reason."""
     task = read_task(task_file)
     if config is not None:
         with closing(ReportStore.from_catalog(load_catalog(config))) as books:
@@ -145,13 +156,15 @@ def estimate(
 def simulate(
     task_file: TaskFile,
     *,
-    people: Annotated[int, typer.Option("--people", min=1, help="How many made-up people report.")] = 1_000_000,
-    exponent: Annotated[float, typer.Option("--zipf", help="How unequal values are: 0 is not at all.")] = 1.1,
-    seed: Annotated[int, typer.Option("--seed", help="Of the crowd; the randomness of reports is fresh.")] = 0,
+    people: Annotated[int, typer.Option("--people", min=1, help="Number of simulated people.")] = 1_000_000,
+    exponent: Annotated[float, typer.Option("--zipf", help="Skew of the values; 0 is uniform.")] = 1.1,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Seed of the simulated people. The randomness of reports is always fresh.")
+    ] = 0,
     confidence: Confidence = _CONFIDENCE,
     as_json: JsonOption = False,
 ) -> None:
-    """Let a made-up crowd report, and hold the estimate against the truth that only a simulation knows."""
+    """Simulate a collection, and compare its estimates with the true values of the simulated people."""
     task = read_task(task_file)
     truth = _crowd(task, people, exponent, seed)
     screen = open_screen(on_stderr=as_json)
@@ -184,11 +197,11 @@ def simulate(
 def compare_models(
     *,
     epsilon: Epsilon,
-    output: Annotated[Path | None, typer.Option("--output", help="Write the plot here, as SVG.")] = None,
-    trials: Annotated[int, typer.Option("--trials", min=1, help="How often to ask each crowd.")] = 400,
+    output: Annotated[Path | None, typer.Option("--output", help="Write the plot to this file (.svg).")] = None,
+    trials: Annotated[int, typer.Option("--trials", min=1, help="Number of trials.")] = 400,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what trusting nobody costs: the same query asked through a curator and through devices."""
+    """Compare local with central privacy: the error of the same query through devices and through a curator."""
     comparison = compare(epsilon=epsilon, trials=trials)
     if output is not None:
         comparison.plot().save(output)
@@ -261,5 +274,5 @@ def _show(
     screen.print()
     rate = "" if estimates.response_rate is None else f", {100 * estimates.response_rate:.1f} % of those invited"
     together = "" if isinstance(estimates, MeanEstimate) else ", for all rows at once"
-    often = f"in {100 * confidence:g} of 100 collections the truth is inside ±{together}"
+    often = f"in {100 * confidence:g} of 100 collections, ± contains the truth{together}"
     screen.print(indented(f"{estimates.reports:,} reports{rate}; {often}", style="dim"))

@@ -13,7 +13,7 @@ from discreet.cli.terminal.options import CATALOG, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json, say_done
 from discreet.local.collector.report_store import ReportStore
 
-Name = Annotated[str, typer.Argument(help="The task's name, or its id.")]
+Name = Annotated[str, typer.Argument(help="Name or id of the task.")]
 
 
 def list_collections(*, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
@@ -31,11 +31,11 @@ def list_collections(*, config: ConfigOption = CATALOG, as_json: JsonOption = Fa
         until = f", kept until {datetime.fromtimestamp(record.expires, UTC):%Y-%m-%d}" if record.expires else ""
         typer.echo(f"{record.task.id}  {record.task.name}  {record.state}{until}")
     for name in unsound:
-        typer.echo(f"{name} cannot be carried out, and nobody sees it; delete it: discreet collect delete {name!r}")
+        typer.echo(f"{name} cannot run and is hidden; delete it: discreet collect delete {name!r}")
 
 
 def close(name: Name, *, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
-    """Take no more reports; estimates stay."""
+    """Stop accepting reports; estimates stay available."""
     with closing(ReportStore.from_catalog(load_catalog(config))) as books:
         books.close_task(name)
     say_done(f"{name} takes no more reports", {"closed": name}, as_json=as_json)
@@ -45,10 +45,10 @@ def delete(
     name: Name,
     *,
     config: ConfigOption = CATALOG,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete a task with all that was collected."""
+    """Delete a task and all its reports."""
     if not yes:
         typer.confirm(f"Delete {name} and all that was collected?", abort=True)
     with closing(ReportStore.from_catalog(load_catalog(config))) as books:

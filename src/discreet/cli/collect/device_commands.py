@@ -18,13 +18,13 @@ from discreet.errors import BadInput, BadTask, ReportRefused
 from discreet.local import Client, ClientRefused, Task
 from discreet.local.device.client import BUDGET, HEADER, format_loss, shown
 
-TaskFile = Annotated[Path, typer.Argument(help="The task, as `discreet collect new` wrote it.")]
+TaskFile = Annotated[Path, typer.Argument(help="Task file from `discreet collect new`.")]
 StoreFile = Annotated[
     Path | None,
     typer.Option(
         "--store",
         envvar="DISCREET_DEVICE",
-        help="What this device gave away and has to send; ~/.local/share/discreet/device.json unless said.",
+        help="Device file: spent epsilon and unsent messages. Default: ~/.local/share/discreet/device.json.",
     ),
 ]
 _LONGEST_NUMBER = 400
@@ -34,24 +34,22 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(/[0-9]+|(\.[0-9]*)?(e[+-]?[0-9]{1,3})?)", re.
 
 def report(
     task_file: TaskFile,
-    value: Annotated[str, typer.Argument(help="The truth; it does not leave this device.")],
+    value: Annotated[str, typer.Argument(help="The true value. It stays on this device.")],
     *,
     store: StoreFile = None,
-    budget: Annotated[
-        float, typer.Option("--budget", help="The ε that this device gives away in all, for all its tasks.")
-    ] = BUDGET,
-    output: Annotated[Path | None, typer.Option("--output", help="Add the message to a file, a line each.")] = None,
-    to: Annotated[str | None, typer.Option("--to", help="Or send it, and what waits, to a service.")] = None,
+    budget: Annotated[float, typer.Option("--budget", help="Total ε of this device, over all tasks.")] = BUDGET,
+    output: Annotated[Path | None, typer.Option("--output", help="Append the message to a file, one per line.")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Or send it, with stored messages, to a service.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Randomize one answer on this device, and show the bytes that leave it."""
+    """Randomize one value on this device, and show the bytes of the report."""
     task = read_task(task_file)
     client, given = _client(task, store, budget), _value(task, value)
     if not as_json:
         first = "" if client.reports else client.explain()
         typer.echo("\n" + "".join(f"  {line}\n" for line in first.splitlines()), nl=False)
     if not client.covers(given):
-        typer.echo("  not one of the task's values: the report is about one of them, drawn at random", err=True)
+        typer.echo("  not one of the task's values: a random one of them is reported instead", err=True)
     try:
         message = client.report(given)
     except ClientRefused as refused:
@@ -64,7 +62,7 @@ def report(
         facts = {"message": base64.b64encode(message).decode(), "reports": client.reports, "spent": client.spent}
         print_json({**facts, "lifetime_spent": client.lifetime_spent})
     else:
-        typer.echo(f"  leaves this device: {message.hex()}")
+        typer.echo(f"  is sent: {message.hex()}")
         typer.echo(f"  of which the report: {message[HEADER:-4].hex()} ({task.randomizer.bits} bits)")
         most = task.spec["caps"]["lifetime"]
         typer.echo(f"  {client.reports:,} of {most:,} reports made, ε {format_loss(client.spent)} given away\n")
@@ -75,11 +73,11 @@ def report(
 def send(
     task_file: TaskFile,
     *,
-    to: Annotated[str, typer.Option("--to", help="The address of a service.")],
+    to: Annotated[str, typer.Option("--to", help="Address of the service.")],
     store: StoreFile = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Send the messages of a task that wait on this device, as they were made; that costs nothing more."""
+    """Send the stored messages of a task, unchanged. This costs no further epsilon."""
     client = _client(read_task(task_file), store, BUDGET)
     waiting = len(client.pending())
     client.send(_deliver(to, client))
@@ -90,7 +88,8 @@ def read_task(path: Path) -> Task:
     """The task in a file."""
     if not path.exists():
         raise BadTask(
-            "There is no task there.", next_step="Write one: discreet collect new NAME --epsilon … --values …"
+            "There is no task file at this path.",
+            next_step="Write one: discreet collect new NAME --epsilon … --values …",
         )
     return Task.from_json(path.read_text())
 
@@ -148,11 +147,11 @@ def _refusal_in(response: httpx.Response) -> tuple[str, str, str]:
     if not isinstance(error, dict):
         raise TypeError  # no service of ours: something between here and there answers
     code, problem, next_step = (str(error.get(name, ""))[:_LONGEST_SAID] for name in ("code", "message", "next_step"))
-    return code, shown(problem) or "The service refused.", shown(next_step)
+    return code, shown(problem) or "The service refused the message.", shown(next_step)
 
 
 def _kept() -> BadInput:
     return BadInput(
-        "The service does not answer; this device keeps the message, and has counted it.",
-        next_step="Check the address, and send it later: discreet collect send TASK --to ADDRESS.",
+        "The service does not answer. The message is stored on this device, and its epsilon is counted.",
+        next_step="Check the address, then run: discreet collect send TASK --to ADDRESS.",
     )

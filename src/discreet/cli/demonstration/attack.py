@@ -26,17 +26,21 @@ from discreet.errors import BadInput
 
 _BEGIN, _END = "<!-- the lab's table begins -->", "<!-- the lab's table ends -->"
 
-Small = Annotated[bool, typer.Option("--small", help="Sizes for a quick look instead of the lectures'.")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Of worlds and attackers; Discreet's noise is always fresh.")]
+Small = Annotated[
+    bool, typer.Option("--small", help="Use small sizes for a quick run, instead of the lectures' sizes.")
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", help="Seed of worlds and attackers. Discreet's noise is always fresh.")
+]
 
 
 def list_all(*, as_json: JsonOption = False) -> None:
-    """List the attacks: what each wants, and what it plays against."""
+    """List the attacks, with the goal and the targets of each."""
     if as_json:
         print_json([attack.as_dict() for attack in list_attacks()])
         return
     table = Table(box=None, padding=(0, 1), header_style="dim")
-    for heading, share in ((" attack", None), ("what it wants", 3), ("what falls to it", 2)):
+    for heading, share in ((" attack", None), ("goal", 3), ("vulnerable targets", 2)):
         table.add_column(heading, ratio=share, no_wrap=share is None)
     for attack in list_attacks():
         table.add_row(f" {attack.name}", Text(attack.wants), Text(", ".join((*attack.releases, *attack.peers))))
@@ -44,31 +48,33 @@ def list_all(*, as_json: JsonOption = False) -> None:
 
 
 def run_one(
-    name: Annotated[str, typer.Argument(help="An attack: see `discreet attack list`.")],
+    name: Annotated[str, typer.Argument(help="Name of an attack: see `discreet attack list`.")],
     *,
     against: Annotated[
-        str, typer.Option("--against", help="weak, a release, a peer, discreet; commas between.")
+        str, typer.Option("--against", help="Targets: weak, a release, a peer or discreet; separated by commas.")
     ] = "weak",
     epsilon: Annotated[
         float | None,
         typer.Option(
-            "--epsilon", help="The attacker's whole budget, against what has one; without, the lab's 0.1, 1 and 10."
+            "--epsilon", help="Total budget of the attacker, for targets that have one. Default: 0.1, 1 and 10."
         ),
     ] = None,
-    delta: Annotated[float | None, typer.Option("--delta", help="Beside it; without, the account is pure.")] = None,
-    people: Annotated[int | None, typer.Option("--people", help="How many people the world has.")] = None,
-    trials: Annotated[int | None, typer.Option("--trials", help="How often to play.")] = None,
-    option: Annotated[list[str] | None, typer.Option("--option", help="name=value: what else can be turned.")] = None,
+    delta: Annotated[float | None, typer.Option("--delta", help="Delta of that budget. Default: pure epsilon.")] = None,
+    people: Annotated[int | None, typer.Option("--people", help="Number of people.")] = None,
+    trials: Annotated[int | None, typer.Option("--trials", help="Number of trials.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", help="Further option of the attack, name=value. Repeatable.")
+    ] = None,
     catalog: Annotated[
         Path | None,
-        typer.Option("--catalog", help="Play with people made up in the shape of this catalog; its data is not read."),
+        typer.Option("--catalog", help="Use people generated in the shape of this catalog. Its data is not read."),
     ] = None,
     seed: Seed = None,
     small: Small = False,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Write the plot here, as SVG.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Write the plot to this file (.svg).")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play one attack, and show what was asked, what was answered, the guess, and how often it was right."""
+    """Run one attack. Shows the queries, the answers, the guess, and the success rate."""
     console = open_screen(on_stderr=as_json)
     results = []
     duels = [
@@ -112,17 +118,17 @@ def run_one(
 
 def run_everything(
     *,
-    report: Annotated[Path | None, typer.Option("--report", help="Write a page about all of it here.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write a report to this file (.html).")] = None,
     table: Annotated[
         Path | None,
-        typer.Option("--table", help="Write the table here, as Markdown; into a page that has marks for it."),
+        typer.Option("--table", help="Write the table into this Markdown page, between its marks."),
     ] = None,
-    only: Annotated[str | None, typer.Option("--only", help="Some attacks, with commas between them.")] = None,
+    only: Annotated[str | None, typer.Option("--only", help="Names of attacks, separated by commas.")] = None,
     seed: Seed = None,
     small: Small = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Play every attack against its weak releases and against Discreet at epsilon 0.1, 1 and 10."""
+    """Run every attack against weak releases and against Discreet at epsilon 0.1, 1 and 10."""
     console = open_screen(on_stderr=as_json)
     names = [name.strip() for name in only.split(",")] if only else None
     with _progress(console, "attacks") as advance:
@@ -137,7 +143,7 @@ def run_everything(
         return
     console.print("", _table(results, several=True), "", sep="\n")
     for name, packages in not_run(names).items():
-        console.print(f"  not played: {name} needs {packages}. Run: pip install {packages}")
+        console.print(f"  skipped: {name} needs {packages}. Run: pip install {packages}")
     for place in (report, table):
         if place is not None:
             typer.echo(f"  wrote {place}")
@@ -184,7 +190,7 @@ def _options(given: list[str] | None) -> dict[str, float]:
         try:
             options[name] = float(value)
         except ValueError:
-            raise BadInput("An option is name=number.", next_step="Write --option noise=0.1.") from None
+            raise BadInput("An option must be name=number.", next_step="For example: --option noise=0.1.") from None
     return options
 
 

@@ -20,9 +20,9 @@ from discreet.server.auth.roles import ROLES
 RoleOption = Annotated[
     str, typer.Option("--role", help=f"One of: {', '.join(ROLES)}.", autocompletion=lambda: list(ROLES))
 ]
-KeyNumber = Annotated[str, typer.Argument(help="The key's number.")]
-UserName = Annotated[str, typer.Argument(help="The name that the proxy gives.")]
-Days = Annotated[int, typer.Option("--days", help="How long it opens the door.")]
+KeyNumber = Annotated[str, typer.Argument(help="Number of the key.")]
+UserName = Annotated[str, typer.Argument(help="User name as the proxy sends it.")]
+Days = Annotated[int, typer.Option("--days", help="Days until the key expires.")]
 
 
 def create_key(
@@ -31,13 +31,13 @@ def create_key(
     role: RoleOption = "analyst",
     days: Days = 90,
     epsilon: Annotated[
-        float | None, typer.Option("--epsilon", help="Open the analyst's account with this cap in the same step.")
+        float | None, typer.Option("--epsilon", help="Also open the analyst's account with this cap.")
     ] = None,
-    delta: Annotated[float, typer.Option("--delta", help="The cap's delta.")] = 0.0,
+    delta: Annotated[float, typer.Option("--delta", help="Delta of the cap.")] = 0.0,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a key and print it, once and alone. An analyst needs an account: the catalog's, or one that --epsilon opens."""
+    """Create an API key. It is shown once. An analyst needs an account: the catalog's, or one that --epsilon opens."""
     cap = None if epsilon is None else open_filter(epsilon, delta)
     open_existing_ledger(load_catalog(config)).close()  # with the accounts that the catalog declares by now
     with closing(key_book(config)) as book:
@@ -48,21 +48,21 @@ def create_key(
 def rotate_key(
     number: KeyNumber, *, days: Days = 90, config: ConfigOption = CATALOG, as_json: JsonOption = False
 ) -> None:
-    """Make a new key for the holder of an old one, which stops working."""
+    """Create a new key for the holder of an old one. The old key stops working."""
     with closing(key_book(config)) as book:
         key = book.rotate(number, days=days)
     say_done(key, {"key": key}, as_json=as_json)
 
 
 def revoke_key(number: KeyNumber, *, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
-    """Stop a key."""
+    """Revoke a key."""
     with closing(key_book(config)) as book:
         book.revoke(number)
-    say_done(f"{number} opens nothing any more", {"revoked": number}, as_json=as_json)
+    say_done(f"{number} is revoked", {"revoked": number}, as_json=as_json)
 
 
 def list_keys(*, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
-    """List keys by their number, without what opens the door."""
+    """List keys by number. Secrets are not shown."""
     with closing(key_book(config)) as book:
         keys = book.all()
     states = ("revoked" if issued.revoked else f"until {issued.expires[:10]}" for issued in keys)
@@ -73,22 +73,22 @@ def list_keys(*, config: ConfigOption = CATALOG, as_json: JsonOption = False) ->
 def add_user(
     name: UserName, *, role: RoleOption = "analyst", config: ConfigOption = CATALOG, as_json: JsonOption = False
 ) -> None:
-    """Give somebody whom the proxy signs in a role, or another one. An analyst needs an account: the catalog's, or one that `ledger cap` opened."""
+    """Grant a role to a user authenticated by the proxy. An analyst needs an account, in the catalog or by `ledger cap`."""
     open_existing_ledger(load_catalog(config)).close()  # with the accounts that the catalog declares by now
     with closing(key_book(config)) as book:
         book.set_user(name, role)
-    say_done(f"{name} comes in as {role}", {"name": name, "role": role}, as_json=as_json)
+    say_done(f"{name} has the role {role}", {"name": name, "role": role}, as_json=as_json)
 
 
 def remove_user(name: UserName, *, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
-    """Take a user's role away."""
+    """Remove a user."""
     with closing(key_book(config)) as book:
         book.set_user(name, None)
-    say_done(f"{name} does not come in any more", {"name": name, "role": None}, as_json=as_json)
+    say_done(f"{name} has no access any more", {"name": name, "role": None}, as_json=as_json)
 
 
 def list_users(*, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
-    """List the users of the proxy and their roles."""
+    """List the users of the proxy with their roles."""
     with closing(key_book(config)) as book:
         users = sorted(book.users().items())
     _list(users, [{"name": name, "role": role} for name, role in users], as_json=as_json)

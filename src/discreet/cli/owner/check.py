@@ -18,10 +18,10 @@ from discreet.engines import ColumnFit, TableFit, fits, with_public_columns
 
 
 def check(*, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
-    """Say how well the data fits the catalog. Not private, for the owner only; spends nothing."""
+    """Check how well the data fits the catalog. Not private: for the data owner only. Free."""
     catalog = with_public_columns(load_catalog(config))
     if not as_json:
-        typer.echo("NOT PRIVATE, for the owner only: these are exact numbers of the data. Nothing was spent.")
+        typer.echo("NOT PRIVATE, for the data owner only: exact numbers of the data. Nothing was spent.")
     tables = []
     for fit in fits(catalog):
         tables.append(fit)
@@ -40,23 +40,23 @@ def _show(fit: TableFit, table: Table) -> None:
     for line in misfits or ["everything fits"]:
         typer.echo(f"  {line}")
     if fit.undeclared:
-        typer.echo(f"  not declared, so nobody can ask about: {', '.join(fit.undeclared)}")
+        typer.echo(f"  not declared, so queries cannot use: {', '.join(fit.undeclared)}")
 
 
 def _of_rows(fit: TableFit, table: Table) -> Iterator[str]:
     for name in fit.missing:
-        yield f"{name}: is declared, and the source has no such column; nothing is answered before this is mended"
+        yield f"{name}: is declared, but the source has no such column; no query is answered until this is fixed"
     if fit.left_out:
         more = ", …" if fit.left_out > len(fit.first_left_out) else ""
         lines = ", ".join(map(str, fit.first_left_out)) + more
-        yield f"{_several(fit.left_out, 'line')} not as long as the header, or no UTF-8: left out (line {lines})"
+        yield f"{_several(fit.left_out, 'line')} not as long as the header, or not UTF-8: skipped (line {lines})"
     if fit.without_owner:
-        yield f"{_several(fit.without_owner, 'row')} of nobody: dropped"
+        yield f"{_several(fit.without_owner, 'row')} without a person: dropped"
     if fit.beyond_max_rows:
         share = 100 * fit.beyond_max_rows / fit.rows
-        kept = "max_rows" if table.is_bounded_once else "those of a person that a question chooses from"
-        cut = f"{_several(fit.beyond_max_rows, 'row')} ({share:.2g} %) beyond {kept} = {table.rows_kept:,}: cut"
-        yield f"{cut}; somebody has {fit.most_rows:,}"
+        kept = "max_rows" if table.is_bounded_once else "the rows of a person that a query may use"
+        cut = f"{_several(fit.beyond_max_rows, 'row')} ({share:.2g} %) beyond {kept} = {table.rows_kept:,}: dropped"
+        yield f"{cut}; one person has {fit.most_rows:,}"
 
 
 def _of_column(fit: ColumnFit, rows: TableFit, table: Table) -> Iterator[str]:
@@ -64,24 +64,24 @@ def _of_column(fit: ColumnFit, rows: TableFit, table: Table) -> Iterator[str]:
     empty = rows.rows - fit.cells
     if empty and _has_public_values(column) and not column.nullable:
         yield (
-            f"{fit.name}: {_several(empty, 'cell')} empty: dropped where it is grouped, and the row from synthetic data. "
+            f"{fit.name}: {_several(empty, 'cell')} empty: dropped in GROUP BY, and their rows in synthetic data. "
             "Declare nullable = true to count them"
         )
     if fit.not_of_type:
         cells = f"{fit.not_of_type:,} of {_several(fit.cells, 'cell')}"
-        yield f"{fit.name}: {cells} no {column.type.value}: they count as NULL"
+        yield f"{fit.name}: {cells} not of type {column.type.value}: read as NULL"
     if fit.outside_bounds:
         yield f"{fit.name}: {_several(fit.outside_bounds, 'cell')} outside {_bounds(column)}: clamped"
     if fit.cut:
-        yield f"{fit.name}: {_several(fit.cut, 'cell')} longer than {column.max_length} characters: cut"
+        yield f"{fit.name}: {_several(fit.cut, 'cell')} longer than {column.max_length} characters: truncated"
     if fit.timed:
         yield (
-            f"{fit.name}: {_several(fit.timed, 'cell')} with a time of day, which is left out. "
+            f"{fit.name}: {_several(fit.timed, 'cell')} with a time of day, which is dropped. "
             'Declare type = "timestamp" to keep it'
         )
     if fit.undeclared:
         values = ", ".join(fit.undeclared_values)
-        yield f"{fit.name}: {_several(fit.undeclared, 'cell')} not among the declared values: dropped where it is grouped ({values})"
+        yield f"{fit.name}: {_several(fit.undeclared, 'cell')} not among the declared values: dropped in GROUP BY ({values})"
 
 
 def _has_public_values(column: Column) -> bool:

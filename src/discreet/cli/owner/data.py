@@ -27,15 +27,15 @@ from discreet.synthetic.row_files import KINDS, write_rows
 
 
 def estimate_bounds(
-    table: Annotated[str, typer.Argument(help="A protected table.")],
-    column: Annotated[str, typer.Argument(help="A numeric column without bounds.")],
+    table: Annotated[str, typer.Argument(help="Name of a protected table.")],
+    column: Annotated[str, typer.Argument(help="Numeric column without bounds.")],
     *,
-    epsilon: Annotated[float, typer.Option("--epsilon", help="What it may cost; there is no default.")],
+    epsilon: Annotated[float, typer.Option("--epsilon", help="Epsilon to spend. There is no default.")],
     analyst: AnalystOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Find bounds privately: spends budget, and writes what it found into the catalog with where it comes from."""
+    """Estimate bounds privately. Charged; writes the bounds and their origin into the catalog."""
     to_be_bounded(load_catalog(config), table, column)
     _write_bounds(config, table, column, (Fraction(0), Fraction(1)), source="", is_trial=True)  # before it is paid for
     with open_curator(config, tell=tell_reading) as curator:
@@ -45,7 +45,7 @@ def estimate_bounds(
     if not as_json:
         typer.echo("free: asked before" if found.answer.replayed else f"paid ε {amount(paid)}")
     if found.bounds is None:
-        said = "nothing stands out from the noise: give a larger --epsilon, or declare bounds from public knowledge"
+        said = "no bounds stand out from the noise: use a larger --epsilon, or declare bounds from public knowledge"
     else:
         low, high = map(number, found.bounds)
         source = f"estimated with ε {epsilon:g} on data version {version}, receipt {found.answer.receipt[:12]}"
@@ -53,7 +53,7 @@ def estimate_bounds(
             _write_bounds(config, table, column, found.bounds, source=source)
             said = f"wrote lower = {low}, upper = {high} for {table}.{column} to {config}"
         except DiscreetError:  # whose words would say that nothing was spent
-            said = f"the catalog changed meanwhile: write lower = {low}, upper = {high} for {table}.{column} yourself"
+            said = f"the catalog has changed in the meantime: write lower = {low}, upper = {high} for {table}.{column} yourself"
     ends = (None, None) if found.bounds is None else tuple(map(float, found.bounds))
     say_done(said, {"epsilon": paid, "lower": ends[0], "upper": ends[1]}, as_json=as_json)
 
@@ -64,7 +64,7 @@ def _write_bounds(
     """Put bounds into the catalog; on trial only see that it could be done."""
     text = with_bounds(config.read_text("utf-8"), table=table, column=column, bounds=bounds, source=source)
     if not os.access(config, os.W_OK):
-        raise BadInput("The catalog cannot be written to.", next_step="Run this as its owner.")
+        raise BadInput("The catalog file cannot be written.", next_step="Run this as a user who may write it.")
     if not is_trial:
         config.write_text(text, "utf-8")
 
@@ -72,41 +72,41 @@ def _write_bounds(
 def refresh_data(
     *,
     config: ConfigOption = CATALOG,
-    anyway: Annotated[bool, typer.Option("--anyway", help="Even if the source is what it was.")] = False,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Read the source even if it has not changed.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Read a source that changed anew, for the owner: a new data version begins, and budgets stay as they are."""
+    """Read the changed source as a new data version. Budgets stay as they are."""
     with closing(ledger_command.place_of(None, config).open()) as ledger:
         before = ledger.data_version()
     version = refresh(config, anyway=anyway, tell=tell_reading)
     changed = version != before
     done = (
-        "the source was read anew, budgets stay as they are"
+        "the source was read again; budgets are unchanged"
         if changed
-        else "the source is what it was, so nothing was done"
+        else "the source has not changed, so nothing was done"
     )
     say_done(f"data version {version}: {done}", {"version": version, "changed": changed}, as_json=as_json)
 
 
 def dummy(
-    output: Annotated[Path, typer.Argument(help="A new folder.")],
+    output: Annotated[Path, typer.Argument(help="New folder to write to.")],
     *,
-    people: Annotated[int, typer.Option("--people", min=1, help="How many people to invent.")] = 1_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same tables.")] = 0,
+    people: Annotated[int, typer.Option("--people", min=1, help="Number of made-up people.")] = 1_000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed: the same seed gives the same tables.")] = 0,
     kind: Annotated[str, typer.Option("--format", help="csv or parquet.")] = "csv",
     config: ConfigOption = CATALOG,
 ) -> None:
-    """Invent tables of the catalog's shape without looking at the data, with a catalog and books, to try queries on."""
+    """Generate made-up tables in the shape of the catalog, with a catalog and a ledger, to try queries on. Reads no data."""
     if kind not in KINDS:
-        raise BadInput("Tables are written as csv or parquet.", next_step="Give one of them.")
+        raise BadInput("The format must be csv or parquet.", next_step="Give one of them.")
     if output.exists():
-        raise BadInput("The folder is there already.", next_step="Give the name of a new one.")
+        raise BadInput("The folder exists already.", next_step="Give the name of a new folder.")
     text = in_folder(config.read_text("utf-8"))
     catalog = load_catalog(config)
     undeclared = [table.name for table in catalog.tables.values() if not table.columns]
     if undeclared:
         raise BadInput(
-            f"The columns of {', '.join(undeclared)} are not declared, and the data is not looked at.",
+            f"The columns of {', '.join(undeclared)} are not declared, and this command does not read the data.",
             next_step="Declare them in the catalog: a public table may list its columns, too.",
         )
     tables = dummy_tables(public_tables(catalog), people=people, seed=seed)
@@ -116,7 +116,7 @@ def dummy(
     output.mkdir(parents=True)
     for name, table in tables.items():
         write_rows(table, output / f"{name}.{kind}", kind=kind)
-        typer.echo(f"wrote {output / f'{name}.{kind}'}: {table.num_rows:,} rows of nobody")
+        typer.echo(f"wrote {output / f'{name}.{kind}'}: {table.num_rows:,} synthetic rows")
     place = output / "discreet.toml"
     place.write_text(text, "utf-8")
     start_ledger(load_catalog(place)).close()

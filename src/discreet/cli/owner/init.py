@@ -20,7 +20,7 @@ from discreet.ledger import Ledger
 from discreet.ledger.accounts.declared_ledger import start_ledger
 from discreet.sql.reader.query_text import written
 
-Output = Annotated[Path, typer.Option("--output", help="Where to write.")]
+Output = Annotated[Path, typer.Option("--output", help="Catalog file to write.")]
 _CATALOG = Path("discreet.toml")
 _SAMPLE = 1_000
 
@@ -29,22 +29,25 @@ def init(
     source: Annotated[list[Path], typer.Argument(help="Parquet or CSV files, a folder of them, or a DuckDB file.")],
     *,
     output: Output = _CATALOG,
-    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: take what is suggested and what flags say.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: use suggestions and flags.")] = False,
     sample: Annotated[
         int | None,
-        typer.Option("--sample", min=0, help=f"How many rows to look at for types and ids ({_SAMPLE:,}); 0 for none."),
+        typer.Option("--sample", min=0, help=f"Number of rows to read for types and ids ({_SAMPLE:,}); 0 for none."),
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option("--epsilon", help="How much may be learned about one person in all; there is no default."),
+        typer.Option("--epsilon", help="Cap of the whole budget (epsilon). There is no default."),
     ] = None,
-    delta: Annotated[float, typer.Option("--delta", help="The same for delta.")] = DELTA,
-    analyst: Annotated[list[str] | None, typer.Option("--analyst", help="Who may ask: NAME, or NAME=EPSILON.")] = None,
+    delta: Annotated[float, typer.Option("--delta", help="Cap of delta.")] = DELTA,
+    analyst: Annotated[
+        list[str] | None, typer.Option("--analyst", help="Analyst, with an optional cap: NAME or NAME=EPSILON.")
+    ] = None,
     person: Annotated[
-        list[str] | None, typer.Option("--person", help="TABLE=COLUMN; or row, where each row is a person; or public.")
+        list[str] | None,
+        typer.Option("--person", help="TABLE=COLUMN that names the person; or row (each row is a person); or public."),
     ] = None,
     max_rows: Annotated[
-        list[str] | None, typer.Option("--max-rows", help="TABLE=N: how many rows of one person count.")
+        list[str] | None, typer.Option("--max-rows", help="TABLE=N: at most N rows of a person count.")
     ] = None,
     types: Annotated[
         list[str] | None, typer.Option("--type", help="TABLE.COLUMN=integer, real, text, date or boolean.")
@@ -56,7 +59,7 @@ def init(
         list[str] | None, typer.Option("--values", help="TABLE.COLUMN=A,B,C, from public knowledge.")
     ] = None,
 ) -> None:
-    """Write a first catalog and begin its books: a short interview on a terminal, the same by flags elsewhere."""
+    """Create a catalog and its ledger: by a short interview in a terminal, or by flags."""
     _check_free(output)
     asks = not yes and sys.stdin.isatty() and sys.stdout.isatty()
     rows = sample if sample is not None else _rows_to_look_at(asks=asks)
@@ -67,7 +70,7 @@ def init(
     )  # fmt: skip
     interview = Interview(seen.tables, flags, asks=asks)
     tables, budget = interview.drafts(), interview.budget()
-    origin = f"types and ids suggested by the first {rows:,} rows of each table" if rows else "from names alone"
+    origin = f"types and ids suggested from the first {rows:,} rows of each table" if rows else "by column names only"
     text = write_draft(tables, origin=f"Written by `discreet init`: {origin}.", source=seen.source, budget=budget)
     catalog = parse_catalog(text, base=output.parent)
     kept = Path(catalog.ledger).exists()
@@ -75,14 +78,16 @@ def init(
     if not kept:
         start_ledger(catalog).close()
     output.write_text(text, "utf-8")
-    typer.echo(f"\nwrote {output}, and {'keeps the books that are' if kept else 'began new books'} in {catalog.ledger}")
+    typer.echo(
+        f"\nwrote {output}, and {'keeps the existing ledger' if kept else 'created a ledger'} in {catalog.ledger}"
+    )
     _tell_next(catalog)
 
 
 def _rows_to_look_at(*, asks: bool) -> int:
     if not asks:
         return _SAMPLE
-    query = "How many rows of each table may be looked at, for types and ids? 0 for none"
+    query = "How many rows of each table may be read, to suggest types and ids? 0 for none"
     return max(0, int(typer.prompt(query, default=_SAMPLE, type=int)))
 
 
@@ -91,9 +96,9 @@ def _tell_next(catalog: Catalog) -> None:
     table = next((table for table in catalog.tables.values() if not table.is_public), None)
     unbounded = [said for said in warnings_of(catalog) if "no bounds" in said]
     if unbounded:
-        typer.echo(f"without bounds, and so without SUM and AVG: {len(unbounded)} of its columns")
+        typer.echo(f"without bounds, so SUM and AVG are not possible: {len(unbounded)} of its columns")
     typer.echo("next:")
-    typer.echo("  discreet check     how well the data fits the catalog, for you alone")
+    typer.echo("  discreet check     how well the data fits the catalog (for you only)")
     if table is not None:
         sql = f"SELECT COUNT(*) AS n FROM {written(table.name)}"  # noqa: S608  a query to be typed, and read as one
         typer.echo(f"  discreet ask {shlex.quote(sql)} --epsilon 0.1")
@@ -105,7 +110,7 @@ def import_metadata(
     *,
     output: Output = _CATALOG,
 ) -> None:
-    """Write a first catalog from metadata made for another tool, and begin its books."""
+    """Create a catalog and its ledger from another tool's metadata."""
     _check_free(output)
     text = import_catalog(source)
     books = str(output.parent / LEDGER)
@@ -114,9 +119,11 @@ def import_metadata(
         Ledger.new(books, anchor=anchor_beside(books)).close()
     output.write_text(text, "utf-8")
     typer.echo(f"wrote {output}: name the person of each table, declare bounds and values, set the budget")
-    typer.echo(f"{'keeps the books that are' if kept else 'began new books'} in {books}")
+    typer.echo(f"{'keeps the existing ledger' if kept else 'created a ledger'} in {books}")
 
 
 def _check_free(output: Path) -> None:
     if output.exists():
-        raise BadInput("There is a catalog already.", next_step="Give another --output, or move it away first.")
+        raise BadInput(
+            "There is already a catalog at this path.", next_step="Choose another --output, or move the old one."
+        )

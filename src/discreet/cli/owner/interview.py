@@ -68,16 +68,16 @@ class Interview:
         epsilon = self._flags.epsilon
         if epsilon is None and not self._asks:
             raise BadInput(
-                "How much may be learned about one person in all? There is no default.",
-                next_step="Give --epsilon, such as --epsilon 2: less is more private.",
+                "The budget (epsilon) is missing. There is no default.",
+                next_step="Give --epsilon, such as --epsilon 2. Smaller is more private.",
             )
         if epsilon is None:
-            self._say("\nHow much may be learned about one person, by all questions together?")
-            self._say("0.1 is very private, 1 is common, above 10 little is promised. There is no default.")
+            self._say("\nTotal budget: how much epsilon may all queries together spend?")
+            self._say("0.1 is very private, 1 is common, above 10 protects little. There is no default.")
             epsilon = self._until(lambda: _positive(typer.prompt("epsilon")))
         names = list(self._flags.analysts)
         if not names and self._asks:
-            names = _listed(_prompt("Who may ask, beside you? Names with commas; Enter for nobody yet"))
+            names = _listed(_prompt("Analysts besides you? Names, separated by commas; Enter for none yet"))
         analysts = {}
         for said in names:
             name, _, cap = said.partition("=")
@@ -122,11 +122,13 @@ class Interview:
 
     def _show(self, table: SeenTable) -> None:
         looked = max((column.cells for column in table.columns.values()), default=0)
-        self._say(f"\n{table.name}" + (f", by its first {looked:,} rows" if looked else ", by names alone"))
+        self._say(f"\n{table.name}" + (f", by its first {looked:,} rows" if looked else ", by column names only"))
         grid = Table.grid(padding=(0, 2))
         for column in table.columns.values():
             misfits = (
-                f"{column.misfits:,} cells are no {column.type.value}, and count as NULL" if column.misfits else ""
+                f"{column.misfits:,} cells are not of type {column.type.value}, and become NULL"
+                if column.misfits
+                else ""
             )
             grid.add_row("", Text(column.name), column.type.value, "; ".join(filter(None, (misfits, column.note))))
         self._console.print(grid)
@@ -149,16 +151,16 @@ class Interview:
         columns = [name for name, column in table.columns.items() if column.type in (Type.INTEGER, Type.TEXT)]
         names = [name for name in (*columns, EACH_ROW.column, PUBLIC) if name != suggested.column]
         shown = ", ".join(names[:_MANY]) + (", …" if len(names) > _MANY else "")
-        self._say(f"Who is one person in {table.name}? A column, row (each row is a person), or public (nobody).")
+        self._say(f"Who is one person in {table.name}? A column, row (each row is a person), or public.")
         self._say(f"  suggested: {suggested.column}, because {suggested.why}")
         self._say(f"  others: {shown}")
         said = self._until(
             lambda: _known(typer.prompt("person", default=suggested.column), [*table.columns, EACH_ROW.column, PUBLIC])
         )
         if said in table.columns and said != suggested.column and looks_like_row_number(table, said):
-            self._say(f"  {said} is different in every row that was looked at: it numbers rows, and protects no person")
+            self._say(f"  {said} differs in every row that was read: it numbers rows, and protects no person")
             self._say("  who has several of them.")
-            if not typer.confirm("Is each of these values a person all the same?", default=False):
+            if not typer.confirm("Is each of these values one person nevertheless?", default=False):
                 return self._asked_person(table, suggested)
         return _said_person(table, said, suggested)
 
@@ -173,7 +175,7 @@ class Interview:
                 self._say(
                     f"  {table.name}: each row is a person, since {' and '.join(sorted(seen - {table.name}))} names nobody"
                 )
-                return Person(EACH_ROW.column, "what it refers to names nobody")
+                return Person(EACH_ROW.column, "the table it refers to does not name a person")
         return person
 
     # What is public about columns
@@ -184,7 +186,7 @@ class Interview:
         asks = self._asks and person is not None and len(columns) <= _MANY
         max_rows = None if person is None or person.is_row else self._max_rows(table, person)
         if asks:
-            self._say(f"\n{table.name}: what may anybody know about these columns, without this data? Enter skips.")
+            self._say(f"\n{table.name}: what is public knowledge about these columns? Enter skips.")
         return TableDraft(
             name=table.name,
             person="" if person is None else person.column,
@@ -192,7 +194,7 @@ class Interview:
             is_public=person is None,
             max_rows=max_rows,
             path=table.path,
-            notes=tuple(f"left out, as its name has a $ or an unprintable character: {name!r}" for name in left_out),
+            notes=tuple(f"skipped, since its name has a $ or an unprintable character: {name!r}" for name in left_out),
             columns={name: self._column(table, column, person, asks=asks) for name, column in columns.items()},
         )
 
@@ -204,8 +206,8 @@ class Interview:
         if not table.columns[person.column].repeats:
             return None
         if not self._asks:
-            self._say(f"  {table.name}: 1 row of each {person.column} counts, others are cut; for more:")
-            self._say(f"  --max-rows {table.name}=N, or max_rows in the catalog (discreet check says what is cut)")
+            self._say(f"  {table.name}: 1 row of each {person.column} counts, others are dropped; to change this:")
+            self._say(f"  --max-rows {table.name}=N, or max_rows in the catalog (discreet check shows what is dropped)")
             return None
         self._say(f"\nAt most how many rows of one {person.column} may count in {table.name}? Noise grows with it.")
         return self._until(lambda: _whole(typer.prompt("rows", default=_ROWS_OF_A_PERSON)))
@@ -221,7 +223,7 @@ class Interview:
         is_id = looks_like_row_number(table, column.name) or (person is not None and column.name == person.column)
         if asks and not facts and not is_id:
             facts |= self._asked_facts(column)
-        hint = "what is no such value counts as NULL" if column.misfits else column.note
+        hint = "other cells become NULL" if column.misfits else column.note
         return ColumnDraft(type=column.type, facts=facts, hint=hint)
 
     def _asked_facts(self, column: SeenColumn) -> Mapping[str, Facts]:
@@ -232,7 +234,9 @@ class Interview:
                     lambda: _bounds(_prompt(f"  {column.name}: from, to (such as {such_as})"), column.type)
                 )
             case Type.TEXT if column.repeats and len(column.values) <= _FEW_VALUES:
-                return self._until(lambda: _values(_prompt(f"  {column.name}: its values, with commas"), column.type))
+                return self._until(
+                    lambda: _values(_prompt(f"  {column.name}: its values, separated by commas"), column.type)
+                )
         return {}
 
     # Talking
@@ -260,7 +264,7 @@ def _listed(text: str) -> list[str]:
 
 def _known(text: str, names: Sequence[str]) -> str:
     if text not in names:
-        raise BadInput(f"There is no column {text}.", next_step="Give a column's name, row, or public.")
+        raise BadInput(f"There is no column {text}.", next_step="Give the name of a column, row, or public.")
     return text
 
 
@@ -277,11 +281,11 @@ def _said_person(table: SeenTable, said: str, suggested: Person) -> Person | Non
 
 def _in_words(table: SeenTable, person: Person | None) -> str:
     if person is None:
-        return "public: everybody may learn every row"
+        return "public: anyone may see every row"
     if person.is_row:
-        return f"each row is a person ({person.why}); who has several rows is protected in each alone"
+        return f"each row is a person ({person.why}); a person with several rows is protected in each row separately"
     towards = f", by way of {'.'.join(person.refers_to)}" if person.refers_to else ""
-    doubt = "; but it looks like the number of a row" if looks_like_row_number(table, person.column) else ""
+    doubt = "; but it looks like a row number" if looks_like_row_number(table, person.column) else ""
     return f"one person = all rows of one {person.column}{towards} ({person.why}{doubt})"
 
 
@@ -308,7 +312,7 @@ def _type(text: str) -> Type:
         return Type(text)
     except ValueError:
         kinds = ", ".join(kind.value for kind in Type)
-        raise BadInput(f"{text} is no type.", next_step=f"Use one of: {kinds}.") from None
+        raise BadInput(f"{text} is not a type.", next_step=f"Use one of: {kinds}.") from None
 
 
 def _positive(text: str) -> float:
@@ -317,13 +321,13 @@ def _positive(text: str) -> float:
     except ValueError:
         value = 0.0
     if finite(value) is None or value <= 0:
-        raise BadInput("An epsilon is a number above 0.", next_step="Give one such as 2.")
+        raise BadInput("Epsilon must be a number above 0.", next_step="Give one such as 2.")
     return value
 
 
 def _whole(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise BadInput("A number of rows is whole and at least 1.", next_step="Give one such as 20.")
+        raise BadInput("The number of rows must be a whole number of at least 1.", next_step="Give one such as 20.")
     return int(text)
 
 
@@ -333,7 +337,7 @@ def _bounds(text: str, kind: Type) -> Mapping[str, Facts]:
     if not ends:
         return {}
     if len(ends) != 2:
-        raise BadInput("Bounds are two ends.", next_step="Give the lowest and the largest, such as 0 100.")
+        raise BadInput("Bounds must be two numbers.", next_step="Give the lowest and the largest value, such as 0 100.")
     low, high = (_value(end, kind) for end in ends)
     return {"lower": low, "upper": high}
 
@@ -355,5 +359,5 @@ def _value(text: str, kind: Type) -> int | float | str | date:
             case Type.TIMESTAMP:
                 return datetime.fromisoformat(text) if ":" in text else date.fromisoformat(text)
     except ValueError:
-        raise BadInput(f"{text} is no {kind.value}.", next_step="Write it as the column has it.") from None
+        raise BadInput(f"{text} is not a {kind.value}.", next_step="Write it as it is in the column.") from None
     return text

@@ -19,37 +19,37 @@ from discreet.ledger.charges.ledger_opening import seal_ledger
 
 
 def new(*, where: LedgerOption = None, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
-    """Begin new books: the only command beside `init` that makes a ledger."""
+    """Create a ledger. Only this command and `init` do."""
     if where is None:
         place = place_of(None, config)
         start_ledger(load_catalog(config)).close()
     else:
         place = Place(where, anchor_beside(where))
         Ledger.new(where, anchor=place.anchor).close()
-    line = f"began new books; their head is noted in {place.anchor}" if place.anchor else "began new books"
+    line = f"created a ledger; its anchor is {place.anchor}" if place.anchor else "created a ledger"
     say_done(line, place._asdict(), as_json=as_json)
 
 
 def backup(
-    place: Annotated[Path, typer.Argument(help="A new file.")],
+    place: Annotated[Path, typer.Argument(help="New file to write.")],
     *,
     where: LedgerOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Copy the books at one moment, while they are used, into a new file. Keep the secret apart from it."""
+    """Copy a consistent state of the ledger to a new file while it is in use. Keep the secret in another place."""
     with closing(place_of(where, config).open()) as books:
         books.copy_to(str(place))
-    say_done(f"copied the books to {place}", {"copy": str(place)}, as_json=as_json)
+    say_done(f"copied the ledger to {place}", {"copy": str(place)}, as_json=as_json)
 
 
 def renew_anchor(*, where: LedgerOption = None, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
-    """Verify the whole books and note their head, where the note is gone or was never made; print it."""
+    """Verify the whole ledger and write its anchor again, if the anchor is lost or was never made. Prints the head."""
     place = place_of(where, config)
     target = place.anchor or (anchor_beside(where) if where else None)
     if target is None:
         raise BadInput(
-            "These books have no anchor.", next_step="Take `anchor = false` out of [ledger], or give it a path."
+            "This ledger has no anchor.", next_step="Take `anchor = false` out of [ledger], or give it a path."
         )
     with closing(place.unchecked()) as books:
         tell(verify(books, anchor=Anchor(target).noted), as_json=as_json)
@@ -63,18 +63,20 @@ def seal(
     where: LedgerOption = None,
     config: ConfigOption = CATALOG,
     earlier: Annotated[
-        Path | None, typer.Option("--earlier", help="A file with the secret that the books are sealed with now.")
+        Path | None, typer.Option("--earlier", help="File with the secret that the ledger is sealed with now.")
     ] = None,
     lost: Annotated[
         bool,
-        typer.Option("--lost", help="That secret is lost: believe the chain as it is hashed, and look at it first."),
+        typer.Option(
+            "--lost", help="The earlier secret is lost: trust the hash chain without its seals. Inspect it first."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Seal every entry anew with the secret of today, after the secret was changed or lost."""
+    """Seal every entry again with the current secret, after the secret was changed or lost."""
     place = place_of(where, config)
     entry = seal_ledger(place.ledger, anchor=place.anchor, earlier=_read(earlier, place), lost=lost)
-    line = f"sealed all {entry.seq:,} entries; keys that were made under another secret open nothing any more"
+    line = f"sealed all {entry.seq:,} entries; keys made under another secret no longer work"
     say_done(line, {"entries": entry.seq}, as_json=as_json)
 
 
@@ -84,4 +86,6 @@ def _read(file: Path | None, place: Place) -> bytes | None:
         secret = None if file is None else file.read_bytes()
         return secret.strip() if secret is not None and "://" in place.ledger else secret
     except OSError:
-        raise BadInput("The earlier secret cannot be read.", next_step="Name the file that holds it.") from None
+        raise BadInput(
+            "The file of the earlier secret cannot be read.", next_step="Give the path of the file."
+        ) from None

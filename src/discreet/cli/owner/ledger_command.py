@@ -49,7 +49,7 @@ def place_of(where: str | None, config: Path) -> Place:
         return Place(where, beside if beside is not None and Path(beside).exists() else None)
     if not config.exists():
         raise BadInput(
-            "There is no configuration here to say where the ledger is.",
+            "There is no catalog here that says where the ledger is.",
             next_step="Give --ledger, or --config, or go to the folder of your discreet.toml.",
         )
     catalog = load_catalog(config)
@@ -61,9 +61,9 @@ def show(
     where: LedgerOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
-    last: Annotated[int, typer.Option("--last", help="How many entries to show.")] = 20,
+    last: Annotated[int, typer.Option("--last", help="Number of entries to show.")] = 20,
 ) -> None:
-    """Show the last entries of the books."""
+    """Show the last entries of the ledger."""
     entries = place_of(where, config).unchecked().history(last=last)
     if as_json:
         print_json([asdict(entry) for entry in entries])
@@ -72,24 +72,26 @@ def show(
 
 
 def head(*, where: LedgerOption = None, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
-    """Print number:hash of the last entry. Note it somewhere else; `verify --anchor` then sees a truncation."""
+    """Print number:hash of the last entry. Keep it elsewhere: `verify --anchor` then detects truncation."""
     entry = place_of(where, config).unchecked().head()
     number, digest = (entry.seq, entry.hash) if entry else (0, "")
     say_done(f"{number}:{digest}", {"entry": number, "hash": digest}, as_json=as_json)
 
 
 def find_receipt(
-    receipt: Annotated[str, typer.Argument(help="As it came with the answer.")],
+    receipt: Annotated[str, typer.Argument(help="Receipt as printed with the answer.")],
     *,
     where: LedgerOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which charge a receipt stands for, if it is in the books."""
+    """Show the charge of a receipt, if the ledger has it."""
     with closing(place_of(where, config).open()) as books:
         charges = books.charges_with(receipt)
     if not charges:
-        raise BadInput("No charge in these books has this receipt.", next_step="Give it as it came with the answer.")
+        raise BadInput(
+            "This ledger has no charge with this receipt.", next_step="Give the receipt as printed with the answer."
+        )
     if as_json:
         print_json([asdict(entry) for entry in charges])
         return
@@ -101,9 +103,9 @@ def verify_books(
     where: LedgerOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
-    anchor: Annotated[str | None, typer.Option("--anchor", help="A head noted earlier, number:hash.")] = None,
+    anchor: Annotated[str | None, typer.Option("--anchor", help="Head that was noted earlier, number:hash.")] = None,
 ) -> None:
-    """Recompute the chain, every price, every total and every answer's hash; and look for the head that was noted."""
+    """Recompute the hash chain, every cost, every total and the hash of every answer; compare with the anchor."""
     place = place_of(where, config)
     noted = Anchor(place.anchor).noted
     if place.anchor is not None and noted is None:
@@ -117,7 +119,7 @@ def verify_books(
             )
     tell(verification, as_json=as_json)
     if noted is None and anchor is None and not as_json:
-        typer.echo("remark: no head was noted, so a tail that was cut off cannot be seen")
+        typer.echo("note: there is no anchor, so a truncated end cannot be detected")
 
 
 def tell(verification: Verification, *, as_json: bool) -> None:
@@ -138,22 +140,22 @@ def _tell_in_words(verification: Verification) -> None:
     if verification.sound:
         typer.echo(f"sound: {verification.entries:,} entries, head {verification.head[:16]}")
     else:
-        typer.echo("The books are not sound. Grant nothing until the owner has found out why.")
+        typer.echo("The ledger is damaged. Do not serve it until the data owner knows why.")
 
 
 def cap(
-    analyst: Annotated[str | None, typer.Argument(help="Whose account; without, the dataset's.")] = None,
+    analyst: Annotated[str | None, typer.Argument(help="Analyst. Default: the dataset's account.")] = None,
     *,
-    epsilon: Annotated[float, typer.Option("--epsilon", help="The largest loss in all; there is no default.")],
-    delta: Annotated[float, typer.Option("--delta", help="The same for delta.")] = 0.0,
+    epsilon: Annotated[float, typer.Option("--epsilon", help="Cap for epsilon. There is no default.")],
+    delta: Annotated[float, typer.Option("--delta", help="Cap of delta.")] = 0.0,
     renews: Annotated[
-        Period | None, typer.Option("--renews", help="So much in each calendar period (UTC) instead of in all.")
+        Period | None, typer.Option("--renews", help="Apply the cap per calendar period (UTC) instead of in total.")
     ] = None,
     where: LedgerOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Set a cap. It holds whatever the catalog says, until somebody sets another or the catalog declares a lower one."""
+    """Set a cap. It overrides the catalog until another is set or the catalog declares a lower one."""
     with closing(place_of(where, config).open()) as books:
         books.open_account(open_filter(epsilon, delta, renews=renews), analyst=analyst)
     period = "" if renews is None else f" each {renews.noun}"
@@ -173,7 +175,7 @@ def freeze(
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Stop an analyst's account: nothing is granted and nothing replayed."""
+    """Freeze an analyst's account: no charges and no replays."""
     _set_frozen(analyst, place_of(where, config), frozen=True, as_json=as_json)
 
 
@@ -184,14 +186,14 @@ def thaw(
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Let an analyst's account go on, after a failure was looked into."""
+    """Unfreeze an analyst's account, after the failure was investigated."""
     _set_frozen(analyst, place_of(where, config), frozen=False, as_json=as_json)
 
 
 def _set_frozen(analyst: str, place: Place, *, frozen: bool, as_json: bool) -> None:
     with closing(place.open()) as books:
         books.freeze(analyst, frozen=frozen)
-    line = f"{analyst} is frozen" if frozen else f"{analyst} may ask again"
+    line = f"{analyst} is frozen" if frozen else f"{analyst} is active again"
     say_done(line, {"analyst": analyst, "frozen": frozen}, as_json=as_json)
 
 
@@ -220,7 +222,7 @@ _IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "refresh": lambda body: f"data version {body['version']}",
     "name": lambda body: f"{body['name']}, by {body['analyst'] or 'the owner'}",
     "publish": lambda body: f"{body['name']}, to all",
-    "compare": lambda body: f"{body['name']}, beside real numbers: {body['what']}",
+    "compare": lambda body: f"{body['name']}, beside exact numbers: {body['what']}",
     "revoke": lambda body: str(body["key"]),
     "source": lambda body: f"of data version {body['version']}",
     "clock": lambda body: f"set back to {body['now'][:19].replace('T', ' ')}",
@@ -230,7 +232,7 @@ _IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 def _about(entry: Entry) -> str:
     body = entry.body
     if entry.kind == "charge" and "of" in body:
-        return f"entry {body['of']} asked again by {body['analyst'] or 'the owner'}, paid by nobody"
+        return f"entry {body['of']} asked again by {body['analyst'] or 'the owner'}, free"
     if entry.kind == "charge":
         names = ", ".join(release["mechanism"] for release in body["releases"])
         payers = ", ".join(map(holder, body["accounts"])) or "nobody"

@@ -33,49 +33,51 @@ def serve(
     configs: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[CATALOG]...", help="The catalog, discreet.toml unless said; of several each is under /d/NAME."
+            metavar="[CATALOG]...", help="Catalogs (default: discreet.toml). Several are served under /d/NAME."
         ),
     ] = None,
     *,
-    host: Annotated[str, typer.Option("--host", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="At which port.")] = 8000,
-    rate: Annotated[float, typer.Option("--rate", min=0.1, help="Requests a second for each key.")] = 50,
-    at_once: Annotated[int, typer.Option("--at-once", min=1, help="Requests at once for each key.")] = 8,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="Port.")] = 8000,
+    rate: Annotated[float, typer.Option("--rate", min=0.1, help="Requests per second and key.")] = 50,
+    at_once: Annotated[int, typer.Option("--at-once", min=1, help="Concurrent requests per key.")] = 8,
     class_ms: Annotated[
         float,
         typer.Option(
             "--class-ms",
             min=0,
-            help="Answers leave after so many milliseconds or doublings of them; 0 gives away how long data was read.",
+            help="Pad response times to this many ms × 2^k. 0 disables padding (timing leak).",
         ),
     ] = 50,
     seconds_a_minute: Annotated[
-        float, typer.Option("--seconds-a-minute", min=1, help="Seconds of a minute for the questions of each analyst.")
+        float, typer.Option("--seconds-a-minute", min=1, help="Seconds per minute for the queries of each analyst.")
     ] = 60,
     connections: Annotated[
-        int, typer.Option("--connections", min=1, help="Open at once, at most half of the process's descriptors.")
+        int,
+        typer.Option("--connections", min=1, help="Concurrent connections, at most half of the process's descriptors."),
     ] = Limits.connections,
     connections_per_address: Annotated[
-        int, typer.Option("--connections-per-address", min=1, help="Open at once from one address.")
+        int, typer.Option("--connections-per-address", min=1, help="Concurrent connections per address.")
     ] = Limits.connections_per_address,
     patience: Annotated[
-        float, typer.Option("--patience", min=0.1, help="Seconds for headers, and for the next piece of a body.")
+        float, typer.Option("--patience", min=0.1, help="Seconds to wait for headers, and for each part of a body.")
     ] = Limits.patience,
     public_rate: Annotated[
-        float, typer.Option("--public-rate", min=0.1, help="Requests a second without a key, of one address.")
+        float, typer.Option("--public-rate", min=0.1, help="Requests per second without a key, per address.")
     ] = Limits.public_rate,
     proxy: Annotated[
-        list[str] | None, typer.Option("--proxy", help="An address or network whose X-Forwarded-For is believed.")
+        list[str] | None,
+        typer.Option("--proxy", help="Address or network of a proxy whose X-Forwarded-For is trusted."),
     ] = None,
     user_header: Annotated[
-        str | None, typer.Option("--user-header", help="The header in which the proxy says which user it signed in.")
+        str | None, typer.Option("--user-header", help="Header in which the proxy names the authenticated user.")
     ] = None,
     link: Annotated[
-        bool, typer.Option("--link", help="Print a link that signs the owner in, where this is no terminal too.")
+        bool, typer.Option("--link", help="Print the sign-in link even if stdout is not a terminal.")
     ] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Serve a generated clinic, with a key for alice.")] = False,
 ) -> None:
-    """Serve a catalog over HTTP: an API under /v1 and a page under /; or several, each under the name of its folder."""
+    """Serve catalogs over HTTP: the API under /v1 and the page under /. Several catalogs are served under /d/NAME."""
     from discreet.server.http.http_app import create_app  # noqa: PLC0415  heavy, and of no use to another command
     from discreet.server.http.uvicorn_server import bind_sockets, run  # noqa: PLC0415
     from discreet.server.routes.datasets import check_separate, check_separate_ledger, prefix_of  # noqa: PLC0415
@@ -120,12 +122,14 @@ def _opened(place: Path, *, demo: bool) -> Iterator[tuple[Curator, KeyStore]]:
     """A dataset as it may be served: on books that last and add up, with its snapshot made before anybody is let in."""
     catalog = load_catalog(place)
     if catalog.ledger.endswith(":memory:"):
-        raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
+        raise BadInput(
+            "A server needs a persistent ledger.", next_step="Set [ledger] path to a file or a database URL."
+        )
     with open_curator(place, create_ledger=demo, tell=tell_reading) as curator:
         keys = KeyStore(curator.ledger, require_secret(catalog.ledger))  # one ledger, so that each entry is read once
         _check_books(curator.ledger)
         if demo:
-            typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
+            typer.echo(f"key of alice, valid until the server stops: {keys.create('alice')}")
             _ask_for_emoji(catalog)
         yield curator, keys
 
@@ -143,7 +147,7 @@ def _address(host: str, port: int) -> str:
 def _say_link(sessions: Sessions, address: str) -> None:
     """Behind the # a browser sends nothing: neither a server nor a proxy ever logs the token."""
     typer.echo(
-        f"the owner signs in, once and within {LINK_SECONDS // 60} minutes, with\n  {address}/#sign-in/{sessions.create_link()}"
+        f"sign in as the data owner, once and within {LINK_SECONDS // 60} minutes, with\n  {address}/#sign-in/{sessions.create_link()}"
     )
 
 
@@ -165,6 +169,6 @@ def _check_books(ledger: Ledger) -> None:
     verification = verify(ledger, from_checkpoint=True)
     if not verification.sound:
         raise LedgerDamaged(
-            "The books are not sound: " + "; ".join(verification.problems) + ".",
-            next_step="Run `discreet ledger verify`, and grant nothing until the owner has found out why.",
+            "The ledger is damaged: " + "; ".join(verification.problems) + ".",
+            next_step="Run `discreet ledger verify`, and do not serve it until the data owner knows why.",
         )

@@ -24,7 +24,7 @@ _OFTEN = f"in {100 * CONFIDENCE:g} of 100 answers"
 def show_answer(screen: Console, answer: AnswerBase, explanation: Explanation, analyst: str | None) -> None:
     """The table with its ±, what a person is, and what it cost."""
     show_table(screen, answer)
-    covers = f"{_OFTEN} the bounded value is inside ±, which covers noise, not rows cut by limits"
+    covers = f"{_OFTEN} ± contains the bounded value; ± covers the noise, not rows dropped by contribution bounds"
     screen.print(indented(covers, style="dim"))
     screen.print()
     screen.print(beside([Text(_person(explanation)), Text(_mechanisms(explanation))], screen.width))
@@ -90,7 +90,7 @@ def _measure(measure: MeasureFacts) -> str:
     moved = f"{measure.measure}{by}: one person moves it by {amount(measure.sensitivity)}"
     if measure.ranks is not None:
         ranks = plus_minus(0, measure.ranks)
-        return f"{moved} ranks; {measure.mechanism}, {ranks} ranks, two more draws for its interval"
+        return f"{moved} ranks; {measure.mechanism}, {ranks} ranks, and two more draws for its interval"
     if measure.scale is None:
         best = amount(measure.half_width or 0)
         return f"{moved}; {measure.mechanism}, within {best} of the best {_OFTEN}"
@@ -101,7 +101,7 @@ def _error(explanation: Explanation) -> str:
     """The ± of every column whose ± is known before anything is read."""
     known = {name: width for name, width in explanation.half_widths.items() if width is not None}
     shown = ", ".join(f"{name} {plus_minus(0, width)}" for name, width in known.items())
-    return f"{shown} {_OFTEN}" if known else "depends on the data, and comes with the answer"
+    return f"{shown} {_OFTEN}" if known else "depends on the data; shown with the answer"
 
 
 def _price(explanation: Explanation, analyst: str | None) -> str:

@@ -25,11 +25,11 @@ class ExitCode(IntEnum):
 
 _MEANINGS = {
     ExitCode.ANSWERED: "done",
-    ExitCode.USAGE: "the command was not understood",
+    ExitCode.USAGE: "the command line is wrong",
     ExitCode.REFUSED: "refused, nothing was spent",
-    ExitCode.BUDGET: "the budget does not allow it, nothing was spent",
-    ExitCode.FAILURE: "failed, perhaps after the charge",
-    ExitCode.VIOLATED: "an attack did better than the guarantee allows",
+    ExitCode.BUDGET: "over budget, nothing was spent",
+    ExitCode.FAILURE: "failed, possibly after the charge",
+    ExitCode.VIOLATED: "an attack exceeded the guarantee",
 }
 
 

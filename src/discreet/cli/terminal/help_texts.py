@@ -39,12 +39,12 @@ def explain_code(
     context: typer.Context,
     topic: Annotated[
         list[str] | None,
-        typer.Argument(help="An error code or a command; without, all codes.", autocompletion=_complete),
+        typer.Argument(help="Error code or command. Default: list all codes.", autocompletion=_complete),
     ] = None,
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what an error code means and what to do about it; of a command, how it is called."""
+    """Explain an error code, or show the help of a command."""
     if not topic:
         _list_codes(as_json=as_json)
         return
@@ -76,8 +76,10 @@ def _show_command(context: typer.Context, names: list[str]) -> None:
         if command is None:
             near = get_close_matches(names[0], [*meanings(), *context.find_root().command.commands], n=1)  # type: ignore[attr-defined]
             raise BadInput(
-                "There is no such error code and no such command.",
-                next_step=f"Did you mean `discreet help {near[0]}`?" if near else "Run `discreet help` for all codes.",
+                "There is no error code or command of this name.",
+                next_step=f"Did you mean `discreet help {near[0]}`?"
+                if near
+                else "Run `discreet help` to list all codes.",
             )
         here = command.make_context(name, [], parent=here, resilient_parsing=True)
     typer.echo(here.get_help())

@@ -9,11 +9,11 @@ import typer
 
 LedgerOption = Annotated[
     str | None,
-    typer.Option("--ledger", help="A path or postgresql:// URL; by default [ledger] path in the catalog."),
+    typer.Option("--ledger", help="Path or postgresql:// URL. Default: [ledger] path in the catalog."),
 ]
 ConfigOption = Annotated[Path, typer.Option("--config", help="The catalog.")]
 AnalystOption = Annotated[
-    str | None, typer.Option("--analyst", envvar="DISCREET_ANALYST", help="Who asks; without, the owner.")
+    str | None, typer.Option("--analyst", envvar="DISCREET_ANALYST", help="Analyst to charge. Default: the data owner.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 CATALOG = Path("discreet.toml")

@@ -132,8 +132,8 @@ def _value(each: Param, written: Any) -> Any:
     try:
         return text.read(written)
     except ValueError:
-        example = f"Write {each.option} {text.example}, for instance."
-        raise BadInput(f"{each.option} is not written as it should be.", next_step=example) from None
+        example = f"Write {each.option} {text.example}, for example."
+        raise BadInput(f"{each.option} cannot be read.", next_step=example) from None
 
 
 def _option(each: Param) -> inspect.Parameter:

@@ -20,12 +20,12 @@ from discreet.measurement.run_release import RunRelease
 Source = Annotated[str, typer.Argument(help="A table, or a SELECT that yields people's rows.")]
 Epsilon = Annotated[
     float | None,
-    typer.Option("--epsilon", help="What it may cost, with --delta; alone where the account has no delta."),
+    typer.Option("--epsilon", help="Cost as epsilon, with --delta; without it if the account has no delta."),
 ]
-Delta = Annotated[float | None, typer.Option("--delta", help="At which --epsilon is converted; it is not spent.")]
-Rho = Annotated[float | None, typer.Option("--rho", help="Or the price as zCDP.")]
-Name = Annotated[str | None, typer.Option("--name", help="What the release is looked up by.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; spend nothing.")]
+Delta = Annotated[float | None, typer.Option("--delta", help="Delta at which --epsilon is converted; it is not spent.")]
+Rho = Annotated[float | None, typer.Option("--rho", help="Or the cost as rho (zCDP).")]
+Name = Annotated[str | None, typer.Option("--name", help="Name of the release, to find it later.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the cost, without a charge.")]
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def looking_on() -> Iterator[Any]:
         yield lambda _: None
         return
     with open_screen(on_stderr=True).status(f"{INDENT}reading …") as status:
-        yield lambda looks: status.update(f"{INDENT}{looks} looks so far …")
+        yield lambda looks: status.update(f"{INDENT}{looks} measurements so far …")
 
 
 def show_plan(plan: RunPlan, told: Mapping[str, list[str]]) -> None:
@@ -52,7 +52,7 @@ def show_plan(plan: RunPlan, told: Mapping[str, list[str]]) -> None:
     lines = {
         "columns": [f"{name}: {size:,}" for name, size in plan.columns.items()],
         **told,
-        "person": ["one row of one person counts" if rows == 1 else f"at most {rows:,} rows of one person count"],
+        "person": ["one row per person counts" if rows == 1 else f"at most {rows:,} rows per person count"],
         "reused": list(plan.reused),
         "note": list(plan.notes),
         "price": [price],
@@ -82,10 +82,10 @@ def check_file(out: Path | None, *, option: str, kinds: tuple[str, ...]) -> None
         return
     if out.suffix[1:] not in kinds:
         raise BadInput(
-            f"{option} is written as {' or '.join(f'.{kind}' for kind in kinds)}.",
+            f"{option} must be written as {' or '.join(f'.{kind}' for kind in kinds)}.",
             next_step=f"Give {option} a name that ends so.",
         )
     if out.exists():
-        raise BadInput(f"There is a file {out} already.", next_step=f"Give {option} the name of a new file.")
+        raise BadInput(f"There is already a file {out} already.", next_step=f"Give {option} the name of a new file.")
     if not out.parent.is_dir():
         raise BadInput(f"There is no folder {out.parent}.", next_step=f"Make it, or give {option} another name.")
