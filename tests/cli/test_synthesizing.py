@@ -57,7 +57,7 @@ def test_refusals_are_in_words_that_fit_a_terminal(run, clinic):
     for asked, step in (
         (("synth", "visits"), "Give a rho, such as 0.01"),
         (("synth", "visits", "--epsilon", 1), "Give a delta, too, such as 1e-9"),
-        (model, "learn a classifier: a logistic model"),
+        (model, "learn a classifier such as a logistic model"),
         (model[:-2], "Name one column at least"),
     ):
         assert step in " ".join(run(*asked, code=ExitCode.REFUSED).split())
