@@ -95,10 +95,10 @@ def change(old, new):
 
 
 MISTAKES = {
-    "no TOML": ("[source", None, "no valid TOML"),
-    "an unknown section": (CATALOG + "\n[colour]\n", "[colour]", "no known section"),
+    "no TOML": ("[source", None, "not valid TOML"),
+    "an unknown section": (CATALOG + "\n[colour]\n", "[colour]", "unknown section"),
     "an unknown key": (change("max_rows = 20", "max_row = 20"), "max_row = 20", "max_row"),
-    "no budget": (change("[budget]  ", "[budget_]"), "[budget_]", "no known section"),
+    "no budget": (change("[budget]  ", "[budget_]"), "[budget_]", "unknown section"),
     "no epsilon": (change("epsilon = 5.0", "# epsilon"), "[budget] ", "has no epsilon"),
     "a negative epsilon": (change("epsilon = 2.0", "epsilon = -2.0"), "[budget.analysts.alice]", "positive"),
     "a wrong account": (change("delta = 1e-6", 'delta = 0\naccount = "hybrid"'), "[budget] ", "pure"),
@@ -106,20 +106,20 @@ MISTAKES = {
     "neither public nor owned": (
         change('privacy_unit = "patient_id"\ncolumns.patient_id = { type = "integer" }\ncolumns.age', "columns.age"),
         "[tables.patients]",
-        "either public or owned",
+        "either public or have",
     ),
     "public and owned": (
         change("public = true", 'public = true\nprivacy_unit = "ward"'),
         "[tables.wards]",
-        "either public or owned",
+        "either public or have",
     ),
     "no such unit column": (
         change('privacy_unit = "patient_id"\nmax_rows', 'privacy_unit = "person"\nmax_rows'),
         'privacy_unit = "person"',
-        "names no declared column",
+        "does not name a declared column",
     ),
     "a limit of zero": (change("max_rows = 20", "max_rows = 0"), "max_rows = 0", "at least 1"),
-    "no type": (change('{ type = "text" }         #', "{ nullable = true }  #"), "columns.zip", "no known type"),
+    "no type": (change('{ type = "text" }         #', "{ nullable = true }  #"), "columns.zip", "no valid type"),
     "reversed bounds": (change("lower = 0, upper = 110", "lower = 110, upper = 0"), "columns.age", "lower below upper"),
     "one bound": (change("lower = 0, upper = 110", "lower = 0"), "columns.age", "lower below upper"),
     "an infinite bound": (change("upper = 10000", "upper = inf"), "columns.cost", "lower below upper"),
@@ -132,13 +132,13 @@ MISTAKES = {
         "power of two",
     ),
     "a name that is ours": (change("columns.zip", 'columns."zip$steps"'), "zip$steps", "control character"),
-    "names alike but for case": (change("columns.zip", "columns.AGE"), "[tables.patients]", "differ in case only"),
+    "names alike but for case": (change("columns.zip", "columns.AGE"), "[tables.patients]", "differ only in case"),
     "another version": ("version = 2\n" + CATALOG, "version = 2", "must be 1"),
     "an unknown neighbour relation": ('neighbours = "friends"\n' + CATALOG, "neighbours =", "neighbour relation"),
     "a path to nowhere": (
         PATHS.replace("visits.visit_id", "stays.visit_id"),
         "stays.visit_id",
-        "leads to no protected table",
+        "does not lead to a declared column",
     ),
     "a circle": (
         PATHS.replace('"patients.patient_id"', '"tests.visit_id"').replace(

@@ -112,9 +112,9 @@ def test_the_number_of_a_row_cannot_be_named(sql, tmp_path):
         (
             'privacy_unit = "row"\n',
             'privacy_unit = "row"\nmax_rows = 2\n',
-            r"Line 9: tables.staff: has one row a person",
+            r"Line 9: tables.staff: has exactly one row per person",
         ),
-        ('privacy_unit = "row"\n', 'privacy_unit = "row"\nbounding = "per-query"\n', "has one row a person"),
+        ('privacy_unit = "row"\n', 'privacy_unit = "row"\nbounding = "per-query"\n', "has exactly one row per person"),
         ('privacy_unit = "person"', 'privacy_unit = { column = "age", references = "staff.age" }', "no owner's id"),
         ('privacy_unit = "row"\n', 'privacy_unit = "row"\npeople = true\n', "another table cannot name"),
     ],

@@ -68,11 +68,11 @@ def with_a_secret_that_others_can_read(config):
 @pytest.mark.parametrize(
     ("damage", "code", "words"),
     [
-        (missing, 3, "There is no catalog there"),
+        (missing, 3, "No catalog found at this path"),
         (without_its_ledger, 3, "discreet ledger new"),
         (with_an_older_ledger, 5, "entries are missing or changed"),
         (without_its_anchor, 5, "discreet ledger anchor"),
-        (unreadable, 3, "no valid TOML"),
+        (unreadable, 3, "not valid TOML"),
         (without_a_budget, 3, "has no epsilon"),
         (without_a_table, 3, "There is no DuckDB, Parquet or CSV file for the table visits"),
         (with_another_source, 3, "discreet refresh"),

@@ -1,4 +1,4 @@
-"""Public facts about protected data: tables, columns, privacy units, bounds, domains, budgets."""
+"""Public description of protected data: tables, columns, privacy units, bounds, possible values, budgets."""
 
 from discreet.catalog.declarations import (
     EACH_ROW,

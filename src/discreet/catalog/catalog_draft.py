@@ -1,4 +1,4 @@
-"""The text of a first catalog: what is known as facts, what is not as comments that say what to fill in and which queries need it."""
+"""Write the text of a first catalog. Unknown values become comments that say what to add and which queries need it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TypeAlias
 from discreet.catalog.catalog_editing import number
 from discreet.catalog.declarations import EACH_ROW, Type, Value
 
-Facts: TypeAlias = Value | Fraction | list[Value]
-"""What may be said of a column under one key."""
+Setting: TypeAlias = Value | Fraction | list[Value]
+"""The value of one key of a column."""
 LEDGER = "ledger.sqlite"
 _HEAD = """\
 # {origin}
@@ -45,16 +45,20 @@ _HINTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnDraft:
-    """What is known about a column; the hint says what the owner may add."""
+    """A column of a draft. The hint says what the data owner may add."""
 
     type: Type
-    facts: Mapping[str, Facts] = field(default_factory=dict)
+    facts: Mapping[str, Setting] = field(default_factory=dict)
     hint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableDraft:
-    """What is known about a table. `person` is a column, which may refer to another table's; `row` where each row is a person; empty where nobody is named."""
+    """A table of a draft.
+
+    `person` is the column with the person's id, which may refer to another table; "row" if each row is a person; empty if
+    unknown.
+    """
 
     name: str
     person: str
@@ -68,7 +72,7 @@ class TableDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetDraft:
-    """What all may learn together, and what each analyst may."""
+    """The caps of the dataset and of each analyst."""
 
     epsilon: float
     delta: float
@@ -78,10 +82,10 @@ class BudgetDraft:
 def write_draft(
     tables: Iterable[TableDraft], *, origin: str, source: str | None, budget: BudgetDraft | None = None
 ) -> str:
-    """The text of a discreet.toml; without a budget it is left to fill in."""
-    place = f"path = {_toml(source)}" if source else '# path = "…"           # the folder of the files'
+    """Return the text of a discreet.toml. Without a budget, it contains a commented example."""
+    path = f"path = {_toml(source)}" if source else '# path = "…"           # the folder of the files'
     spent = _NO_BUDGET if budget is None else _budget_text(budget)
-    head = _HEAD.format(origin=origin, source=place, ledger=LEDGER, budget=spent)
+    head = _HEAD.format(origin=origin, source=path, ledger=LEDGER, budget=spent)
     return "\n".join([head, *map(_table_text, tables)])
 
 
@@ -130,7 +134,7 @@ def _key(name: str) -> str:
     return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else _toml(name)
 
 
-def _toml(value: Facts) -> str:
+def _toml(value: Setting) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""A catalog's text with something changed in it: bounds and where they come from; or where the data is."""
+"""Edit the text of a catalog: add bounds to a column, or reset paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.errors import BadCatalog
 
 
 def with_bounds(text: str, *, table: str, column: str, bounds: tuple[Fraction, Fraction], source: str) -> str:
-    """The same text with lower and upper for a column that has none, and a comment that says how they were found."""
+    """Add lower and upper to a column without bounds, with a comment on their source."""
     lines = text.split("\n")
     at = key_lines(text).get(f"tables.{table}.columns.{column}")
     lower, upper = map(number, bounds)
@@ -25,26 +25,26 @@ def with_bounds(text: str, *, table: str, column: str, bounds: tuple[Fraction, F
     described = None if owned is None else owned.columns.get(column)
     if described is None or described.lower is None:
         raise BadCatalog(
-            f"{table}.{column} is not in the catalog, or written in a way that bounds cannot be put into.",
+            f"{table}.{column} is not in the catalog, or is written in a form to which bounds cannot be added.",
             next_step=f'Write it on one line, as columns.{column} = {{ type = "real" }}.',
         )
     return edited
 
 
 def in_folder(text: str) -> str:
-    """The same catalog for files and books in its own folder, whatever places it names now."""
-    places = re.compile(r"(source|ledger|collector)\.(path|snapshot|anchor)|tables\.[^.]+\.path")
-    named = {line for key, line in key_lines(text).items() if places.fullmatch(key)}
+    """Remove all paths, so that data and ledger are in the catalog's own folder."""
+    paths = re.compile(r"(source|ledger|collector)\.(path|snapshot|anchor)|tables\.[^.]+\.path")
+    named = {line for key, line in key_lines(text).items() if paths.fullmatch(key)}
     edited = "\n".join(line for at, line in enumerate(text.split("\n"), start=1) if at not in named)
     catalog = parse_catalog(edited)
     if catalog.source != "." or any(table.path for table in catalog.all_tables.values()):
         raise BadCatalog(
-            "The places of the data are written in a way that cannot be changed.",
-            next_step="Write them on lines of their own, as path = … below [source].",
+            "The paths of the data are written in a form that cannot be changed.",
+            next_step="Write each on its own line, such as path = … below [source].",
         )
     return edited
 
 
 def number(value: Fraction) -> str:
-    """A number as TOML has it."""
+    """Format a number for TOML."""
     return str(value.numerator) if value.denominator == 1 else repr(float(value))

@@ -22,9 +22,9 @@ def warnings_of(catalog: Catalog) -> list[str]:
 
 def _graph(graph: Network) -> Iterator[str]:
     if graph.privacy == "edge":
-        yield f"{graph.name}: protects one edge and no person; somebody with k edges is protected at k times epsilon."
+        yield f"{graph.name}: protects single edges, not people. A person with k edges is protected at k times epsilon."
     elif graph.max_degree is None:
-        yield f"{graph.name}: has no max_degree, so whoever asks must say how many edges of a person count."
+        yield f"{graph.name}: has no max_degree, so every query must set one."
 
 
 def _budget(catalog: Catalog) -> Iterator[str]:
@@ -41,19 +41,19 @@ def _budget(catalog: Catalog) -> Iterator[str]:
         yield f"budget: delta {cap.delta:g} should be far below one over the number of people."
     beyond = [name for name, own in catalog.analysts.items() if own.cap.epsilon > cap.epsilon]
     if beyond:
-        yield f"budget: {', '.join(beyond)} may spend more than the dataset has; the dataset's cap binds."
+        yield f"budget: the cap of {', '.join(beyond)} is above the dataset's cap, which applies as well."
     if catalog.anchor is None:
-        yield "ledger: without an anchor, a ledger that was restored from an old copy is not noticed."
+        yield "ledger: without an anchor, a ledger restored from an old copy is not detected."
 
 
 def _table(table: Table) -> Iterator[str]:
     if table.is_public:
-        yield f"{table.name}: is public; everybody may learn every row of it. No view over protected rows belongs here."
+        yield f"{table.name}: is public. Anyone may see every row of it, so it must not contain a view of protected rows."
         return
     if table.max_rows > _MANY_ROWS:
-        yield f"{table.name}: {table.max_rows} rows of a person make noise {table.max_rows} times as wide as one."
+        yield f"{table.name}: {table.max_rows} rows per person make the noise {table.max_rows} times as large as one row."
     if not table.is_bounded_once:
-        yield f"{table.name}: rows are bounded by each question, which takes longer and keeps more of them."
+        yield f"{table.name}: rows are bounded by each query. This is slower, and the snapshot keeps more rows."
     for column in table.columns.values():
         yield from _column(table, column)
 
@@ -68,6 +68,6 @@ def _column(table: Table, column: Column) -> Iterator[str]:
         and isinstance(column.upper, Fraction)
         and column.upper - column.lower > _WIDE
     ):
-        yield f"{name}: the bounds are very wide, and noise is as wide as they are."
+        yield f"{name}: the bounds are very wide, and the noise grows with them."
     if column.type is Type.TEXT and column.values is None and not owns:
         yield f"{name}: has no declared values, so grouping by it costs delta."

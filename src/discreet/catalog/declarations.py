@@ -1,4 +1,4 @@
-"""Public facts about protected data. Everything here may be shown to anybody; nothing here was read from a row."""
+"""Data types of a catalog. Everything here is public; nothing here was read from a protected row."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from discreet.core.exact import exact, power_of_two_below
 from discreet.core.loss import Neighbours
 
 LARGEST_STEP = 2**52
-"""Grid steps are exact in a double, and sums of them in 128 bits."""
+"""Up to this number, grid steps are exact in a double, and their sums in 128 bits."""
 
 ROWS_ABOUT = 10**6
-"""What a protected table is taken to have where its owner declares nothing."""
+"""Assumed number of rows of a protected table if the data owner declares none."""
 CHOSEN_FROM = 1_000
-"""Rows of a person that a query chooses from, where it bounds them itself: nobody's further rows may be heard in the time."""
+"""Maximum number of rows per person that the snapshot keeps if queries bound rows. More would show in the timing."""
 
 
 class Type(Enum):
-    """What a column holds. Anything that does not fit is NULL."""
+    """Type of a column. Values of another type are read as NULL."""
 
     INTEGER = "integer"
     REAL = "real"
@@ -34,15 +34,15 @@ class Type(Enum):
 
 
 Value = int | float | str | bool | date
-"""A timestamp is a `datetime`, which is a `date` too, without a zone."""
+"""A timestamp is a `datetime` (a subclass of `date`) without time zone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column: its type, and what is declared about its values.
+    """A column: its type, and what is declared about its values.
 
-    Numbers are clamped to [lower, upper] and put on a grid; without bounds they can be filtered on but not summed.
-    Declared values make every group appear; other values are then dropped.
+    Numbers are clamped to [lower, upper] and quantized to a grid; without bounds they can be filtered but not summed.
+    If `values` are declared, every value appears as a group, and rows with other values are dropped.
     """
 
     name: str
@@ -51,10 +51,10 @@ class Column:
     upper: Fraction | date | None = None
     values: tuple[Value, ...] | None = None
     nullable: bool = False
-    """Whether NULL is a value like others, so that it is a group too."""
+    """Whether NULL is a group like other values."""
     granularity: Fraction | None = None
     max_length: int = 256
-    """Text is cut to so many characters when it is read."""
+    """Text is truncated to this number of characters when it is read."""
 
     @property
     def is_bounded_number(self) -> bool:
@@ -62,7 +62,7 @@ class Column:
 
     @property
     def grid_step(self) -> Fraction:
-        """The grid that belongs to the column: declared, or a 2**-20th of the range brought to a power of two."""
+        """Return the step of the grid: declared, or the power of two below a 2**20th of the range."""
         if self.granularity is not None:
             return self.granularity
         low, high = self._number_bounds()
@@ -71,7 +71,7 @@ class Column:
 
     @property
     def steps(self) -> tuple[int, int]:
-        """The bounds in grid steps, after rounding: what a stored value can be."""
+        """Return the bounds in grid steps, rounded as stored values are."""
         low, high = self._number_bounds()
         half = Fraction(1, 2)
         return math.floor(low / self.grid_step + half), math.floor(high / self.grid_step + half)
@@ -85,7 +85,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A step of a path to the person: this column here equals that column of that table."""
+    """A step of the path to the person: `column` of this table equals `key` of `table`."""
 
     column: str
     table: str
@@ -94,22 +94,22 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class PrivacyUnit:
-    """Who a row belongs to: a column of the table itself, or one at the end of a path of foreign keys; or each row is a person."""
+    """Whom a row belongs to: an id column of the table, an id at the end of a path of foreign keys, or each row is a person."""
 
     column: str
     path: tuple[Reference, ...] = ()
     is_row: bool = False
-    """Whether each row is a person of its own, who has no id and is found in no other table; `column` is then the word for it."""
+    """Whether each row is a person without an id, who cannot be found in other tables. `column` is then `row`."""
 
 
 EACH_ROW = PrivacyUnit("row", is_row=True)
 BOTH_ENDS = PrivacyUnit("both ends")
-"""Of a table of edges: no one column says whose a row is, and no SQL reads it."""
+"""Unit of a table of edges: a row belongs to two people, so SQL cannot read it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """One table, public or protected. A protected row without an owner is dropped."""
+    """A public or protected table. Protected rows without a person are dropped."""
 
     name: str
     columns: Mapping[str, Column]
@@ -117,11 +117,11 @@ class Table:
     max_rows: int = 1
     path: str | None = None
     is_bounded_once: bool = True
-    """Whether rows are cut to max_rows when the snapshot is made, or by each query after its WHERE: of those that the snapshot keeps."""
+    """Whether rows are bounded to `max_rows` in the snapshot, or by each query after its WHERE."""
     rows_about: int = ROWS_ABOUT
-    """How large the table is, roughly, as the owner declares it and nobody counts it: answers leave when a table of this size would be read."""
+    """Approximate size of the table, declared by the data owner and never counted. The time padding of answers uses it."""
     lists_people: bool = False
-    """Whether everybody has exactly one row here, enforced: then, under replace-one, how many people there are is public."""
+    """Whether each person has exactly one row here. Under replace-one, the number of people is then public."""
 
     @property
     def is_public(self) -> bool:
@@ -129,7 +129,7 @@ class Table:
 
     @property
     def rows_kept(self) -> int:
-        """How many rows of a person the snapshot keeps: those that count, or those that each query chooses from."""
+        """Return how many rows per person the snapshot keeps."""
         return self.max_rows if self.is_bounded_once else max(self.max_rows, CHOSEN_FROM)
 
     @property
@@ -139,7 +139,7 @@ class Table:
 
     @property
     def own_column(self) -> str | None:
-        """The column of this table that names the person, or leads there; none in public tables and where each row is a person."""
+        """Return the column of this table with the person's id or the first key of the path; None if there is none."""
         if self.unit is None or self.unit.is_row:
             return None
         return self.unit.path[0].column if self.unit.path else self.unit.column
@@ -147,41 +147,44 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """A tree of regions, from a public table: a column a level, from the largest regions to the smallest, which the last names each by itself."""
+    """A tree of regions from a public table, with one column per level, from the largest regions to the smallest.
+
+    The last level identifies a row of the table.
+    """
 
     name: str
     table: str
     levels: tuple[str, ...]
     invariant: str | None = None
-    """The level whose regions' totals are published as they are, outside of any epsilon: the promise is then between people of one region."""
+    """The level whose totals are published exactly. The guarantee then covers replacing a person within one region."""
     of: str | None = None
-    """The protected table whose rows these totals count: all of them, by its own column of the last level."""
+    """The protected table whose rows these totals count, by its column of the last level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """An undirected network: declared nodes, and a table of edges that is asked through its verbs alone."""
+    """An undirected network: declared nodes, and a table of edges that only network queries can read."""
 
     name: str
     nodes: str
-    """The table with a row for each node: of people with privacy of a node, public with privacy of an edge."""
+    """The table with one row per node: protected if privacy is `node`, public if it is `edge`."""
     key: str
-    """The column of it that names a node."""
+    """Its column with the node's id."""
     edges: Table
     ends: tuple[str, str]
     privacy: str
     """What is protected: "node", a person with all their edges, or "edge", one edge."""
     max_degree: int | None = None
-    """The most edges of a person that count, from public knowledge."""
+    """Maximum number of edges of a person that count, from public knowledge."""
     per_node: int | None = None
-    """The most triangles of a person that count, from public knowledge."""
+    """Maximum number of triangles of a person that count, from public knowledge."""
     cap: Filter | None = None
-    """What may be spent on an edge, in an account of its own; None where a person is protected, and [budget] pays."""
+    """Cap of a separate account for privacy of edges; None for privacy of people, which is charged to [budget]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalog:
-    """All public facts of one dataset, with its budget."""
+    """The public description of one dataset, with its budget."""
 
     source: str
     ledger: str
@@ -194,28 +197,28 @@ class Catalog:
     snapshot: str | None = None
     anchor: str | None = None
     reports: str = ":memory:"
-    """Where collections are kept: never with the ledger, as anybody may send to them."""
+    """Path of the report store: never the ledger's, because anyone may send reports."""
     collector: Mapping[str, int] = field(default_factory=dict)
-    """How much they take."""
+    """Quotas of the report store."""
     rows_per_person: int | None = None
-    """The most rows of one person in any query; joins that could give more are cut."""
+    """Maximum number of rows of one person in any query, also after joins."""
     memory: str = "4GB"
     seconds: int = 60
-    """What the engine may use for one query."""
+    """Limits of the engine for one query."""
     sha256: str = field(default="", compare=False)
-    """Of the file that it was read from; empty where there was none."""
+    """Hash of the catalog file; empty if it was not read from a file."""
 
     @property
     def edge_tables(self) -> dict[str, Table]:
-        """The tables of edges by name: none of `tables`, so that no query reaches them."""
+        """Return the tables of edges by name. They are not in `tables`, so SQL cannot read them."""
         return {graph.edges.name: graph.edges for graph in self.graphs.values()}
 
     @property
     def all_tables(self) -> dict[str, Table]:
-        """Everything that is read from the source, tables of edges too."""
+        """Return all tables of the source, including tables of edges."""
         return {**self.tables, **self.edge_tables}
 
 
 def default_delta(catalog: Catalog) -> Fraction | None:
-    """What selecting groups costs unless a query says otherwise: a hundredth of what the account has for it."""
+    """Return the default delta of private group selection: half a percent of the cap's delta."""
     return exact(catalog.cap.cap.delta) / 200 if catalog.cap.cap.delta else None

@@ -1,4 +1,4 @@
-"""Declared values and ends as rows have them."""
+"""Convert declared values and bounds to the form that rows have."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ PYTHON_TYPES: dict[Type, tuple[type, ...]] = {
     Type.TIMESTAMP: (datetime,),
     Type.BOOLEAN: (bool,),
 }
-"""What TOML has for each type."""
+"""Python types of TOML values for each column type."""
 
 
 def moment(end: Any, at: time) -> datetime | None:
-    """An end as a timestamp, or as a day, which is whole: the lower one begins and the upper one ends with it."""
+    """Convert a bound to a timestamp. A date becomes its first or last moment, by `at`."""
     if type(end) is date:
         return datetime.combine(end, at)
     return in_utc(end) if isinstance(end, datetime) else None
 
 
 def canonical(kind: Type, value: Any) -> Value | None:
-    """A declared value as rows have it: reals are doubles, without a negative zero; None for what no row can have."""
+    """Convert a declared value to its form in rows: reals are doubles without -0.0. None if no row can have it."""
     if kind is Type.REAL:
         number = float(value) + 0.0 if abs(value) < _LARGEST_REAL else math.nan
         return number if math.isfinite(number) else None

@@ -30,9 +30,11 @@ def named_edges(graphs: Mapping[str, Any], tables: Collection[str], wrong: Wrong
     for name, facts in graphs.items():
         table = facts.get("edges") if isinstance(facts, dict) else None
         if not isinstance(table, str) or table not in tables:
-            raise wrong(f"graphs.{name}.edges", "names no table", "Name the table that has a row for each edge.")
+            raise wrong(f"graphs.{name}.edges", "names no table", "Set it to the table with one row per edge.")
         if table in named:
-            raise wrong(f"graphs.{name}.edges", "names the edges of another graph", "Keep one graph of them.")
+            raise wrong(
+                f"graphs.{name}.edges", "is already the edges of another graph", "Keep only one of the two graphs."
+            )
         named.add(table)
     return named
 
@@ -60,26 +62,28 @@ def read_graph(
     """
     path, privacy = f"graphs.{name}", facts.get("privacy")
     if not name.isidentifier():
-        raise wrong(path, "is no plain name", "Use letters, digits and underscores: it is part of an address.")
+        raise wrong(path, "is not a plain name", "Use only letters, digits and underscores: it is part of a URL.")
     if privacy not in ("node", "edge"):
         raise wrong(
             f"{path}.privacy",
-            "must say what is protected",
+            'must be "node" or "edge"',
             'Write "node" for a person with all their edges, or "edge" for one edge.',
         )
     if privacy == "node" and neighbours is not Neighbours.ADD_REMOVE:
-        raise wrong(f"{path}.privacy", "is add-remove of a person", 'Leave neighbours = "replace-one" out.')
+        raise wrong(
+            f"{path}.privacy", 'works only with neighbours = "add-remove"', 'Remove neighbours = "replace-one".'
+        )
     if (cap is None) == (privacy == "edge"):
         raise wrong(
             f"{path}.budget",
-            "is missing: what is spent on an edge does not add up with what is spent on a person"
+            "is missing: losses of edges do not add up with losses of people"
             if cap is None
-            else "is for edges: what is spent on a person is counted in [budget]",
+            else "is only for privacy of edges: losses of people count in [budget]",
             "Write budget = { epsilon = 3.0 }." if cap is None else "Leave it out.",
         )
     nodes = tables.get(str(facts.get("nodes")))
     if nodes is None:
-        raise wrong(f"{path}.nodes", "names no table", "Name the table that has a row for each node.")
+        raise wrong(f"{path}.nodes", "names no table", "Set it to the table with one row per node.")
     key = _key(path, facts, nodes, privacy, wrong)
     table = edges[facts["edges"]]
     return Network(
@@ -107,8 +111,8 @@ def check_edge_keys(path: str, section: Mapping[str, Any], wrong: Wrong) -> None
     if foreign:
         raise wrong(
             f"{path}.{foreign[0]}",
-            "is not for the edges of a graph, which belong to both of their ends",
-            f"Leave it out; use: {', '.join(sorted(_EDGE_KEYS))}.",
+            "is not allowed for the edges of a graph, which belong to both ends",
+            f"Remove it. Allowed keys: {', '.join(sorted(_EDGE_KEYS))}.",
         )
 
 
@@ -119,23 +123,23 @@ def _key(path: str, facts: Mapping[str, Any], nodes: Table, privacy: str, wrong:
         if unit is None or unit.path or unit.is_row or nodes.max_rows != 1 or not nodes.is_bounded_once:
             raise wrong(
                 f"{path}.nodes",
-                "needs a protected table that has one row a person, named by a column of its own",
+                "needs a protected table with one row per person and an id column of its own",
                 'Give it privacy_unit = "person" and no max_rows, or write privacy = "edge" if who the nodes are is public.',
             )
         if facts.get("key", unit.column) != unit.column:
-            raise wrong(f"{path}.key", "names another column than the person's", "Leave it out.")
+            raise wrong(f"{path}.key", "is not the person's id column", "Leave it out.")
         return unit.column
     if not nodes.is_public:
         raise wrong(
             f"{path}.nodes",
-            "must be public with privacy of an edge, which hides neither who the nodes are nor how many",
-            'Write public = true there if everybody may know it, or privacy = "node".',
+            'must be public if privacy = "edge", which protects neither the nodes nor their number',
+            'Write public = true there if anyone may know it, or privacy = "node".',
         )
     key = facts.get("key")
     if not isinstance(key, str) or key not in nodes.columns or nodes.columns[key].type not in _KINDS:
         raise wrong(
             f"{path}.key",
-            f"names no declared column of integers or text in {nodes.name}",
+            f"is not a declared integer or text column of {nodes.name}",
             'Write key = "person", and declare that column there.',
         )
     return key
@@ -149,12 +153,12 @@ def _ends(path: str, facts: Mapping[str, Any], table: Table, kind: Type, wrong: 
         or ends[0] == ends[1]
         or not all(isinstance(end, str) for end in ends)
     ):
-        raise wrong(f"{path}.ends", "names no two different columns", 'Write ends = ["a", "b"].')
+        raise wrong(f"{path}.ends", "must list two different columns", 'Write ends = ["a", "b"].')
     for end in ends:
         if end not in table.columns or table.columns[end].type is not kind:
             raise wrong(
                 f"{path}.ends",
-                f"{end} is no declared column of {table.name} in the type that nodes are named by",
+                f"{end} is not a declared column of {table.name} with the type of the node ids",
                 f'Declare columns.{end} = {{ type = "{kind.value}" }} there.',
             )
     return ends[0], ends[1]
@@ -169,5 +173,5 @@ def _whole(path: str, facts: Mapping[str, Any], key: str, most: int, wrong: Wron
 
 def _per_node(path: str, facts: Mapping[str, Any], privacy: str, wrong: Wrong) -> int | None:
     if privacy == "edge" and "per_node" in facts:
-        raise wrong(f"{path}.per_node", "bounds the triangles of a person", 'Leave it out with privacy = "edge".')
+        raise wrong(f"{path}.per_node", 'is only for privacy = "node"', 'Remove it if privacy = "edge".')
     return _whole(path, facts, "per_node", MOST_PER_NODE, wrong)

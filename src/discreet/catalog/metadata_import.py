@@ -45,11 +45,15 @@ def import_catalog(path: str | Path) -> str:
     """The text of a discreet.toml for what a metadata file says; the rest, and the budget, is left to the owner."""
     file = Path(path)
     if not file.is_file() or file.suffix not in (".yaml", ".yml", ".json"):
-        raise _wrong("The file", "is no SmartNoise YAML or CSVW JSON", "Give one that ends in .yaml, .yml or .json.")
+        raise _wrong(
+            "The file",
+            "is neither SmartNoise YAML nor CSVW JSON",
+            "Use a file whose name ends in .yaml, .yml or .json.",
+        )
     is_csvw = file.suffix == ".json"
     tables = _csvw(_document(file), file) if is_csvw else _smartnoise(_document(file))
     if not tables or len({table.name.lower() for table in tables}) < len(tables):
-        raise _wrong("The file", "has no tables, or two of one name", "Describe each table once.")
+        raise _wrong("The file", "has no tables, or two with the same name", "Describe each table once.")
     origin = f"Made from {'CSVW' if is_csvw else 'SmartNoise SQL'} metadata."
     try:  # let the reader judge what was imported, table by table, as if the owner had filled in the rest
         for table in tables:
@@ -75,7 +79,7 @@ def _document(file: Path) -> Any:
     except (ValueError, RecursionError, yaml.YAMLError) as error:  # their own words quote the file
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else getattr(error, "lineno", None)
-        raise _wrong(f"Line {line}" if line else "The file", "has a mistake of syntax", "Mend it.") from None
+        raise _wrong(f"Line {line}" if line else "The file", "has a syntax error", "Mend it.") from None
 
 
 def _smartnoise(document: Any) -> list[TableDraft]:
@@ -118,7 +122,11 @@ def _csvw_table(facts: Mapping[str, Any], file: Path) -> TableDraft:
     named = _named({about["name"]: about for about in terms if isinstance(about.get("name"), str)}, f"{name}.columns")
     unit = facts.get("privacyUnit")
     if len(named) < len(terms) or unit not in (None, *named):
-        raise _wrong(name, "has a column without its own name, or a privacyUnit that is no column", "Name each once.")
+        raise _wrong(
+            name,
+            "has a column without a unique name, or a privacyUnit that is not a column",
+            "Give each column a unique name.",
+        )
     columns = {key: _csvw_column(about, f"{name}.{key}", is_unit=key == unit) for key, about in named.items()}
     is_elsewhere = url and ":" not in str(url) and str(url) not in (f"{name}.csv", f"{name}.parquet")
     path = str(file.parent / str(url)) if is_elsewhere else ""  # a URL on the web is not read
@@ -143,7 +151,11 @@ def _csvw_column(about: Mapping[str, Any], where: str, *, is_unit: bool) -> dict
 def _table(name: str, columns: Mapping[str, Any], *, max_rows: Any, said: set[str], path: str = "") -> TableDraft:
     people = [column for column, about in columns.items() if _flag(about, "private_id", f"{name}.{column}")]
     if not columns or len(people) > 1 or type(max_rows) not in (int, type(None)):
-        raise _wrong(name, "has no columns, several people, or no whole number of rows for each", "Say each once.")
+        raise _wrong(
+            name,
+            "has no columns, several person ids, or a number of rows per person that is not an integer",
+            "Say each once.",
+        )
     left_out = {"how many there are is private": said & _COUNTS, "settings of the other tool": said & _SETTINGS}
     notes = tuple(f"Left out ({why}): {', '.join(sorted(keys))}." for why, keys in left_out.items() if keys)
     drafts = {column: _column(about, f"{name}.{column}") for column, about in columns.items()}
@@ -153,18 +165,18 @@ def _table(name: str, columns: Mapping[str, Any], *, max_rows: Any, said: set[st
 def _column(about: Mapping[str, Any], where: str) -> ColumnDraft:
     kind = next((kind for kind, names in _TYPES.items() if re.fullmatch(names, str(about.get("type")))), None)
     if kind is None:
-        raise _wrong(where, "has no known type", "Give one such as int, float, string, boolean or datetime.")
+        raise _wrong(where, "has no valid type", "Use one such as int, float, string, boolean or datetime.")
     if about.get("private_id"):
         return ColumnDraft(type=kind)  # bounds on ids could make one person of two
     said = {end: about[end] for end in ("lower", "upper") if about.get(end) is not None}
     facts: dict[str, Any] = {end: _value(kind, given, where) for end, given in said.items()}
     hint, keys = "", about.get("keys")
     if len(facts) == 1:
-        hint, facts = f"only its {next(iter(facts))} was said: give lower and upper to sum it", {}
+        hint, facts = f"only {next(iter(facts))} was given: add lower and upper for SUM and AVG", {}
     if keys is not None and about.get("keys_are_all"):
         facts["values"] = [_value(kind, key, where) for key in (keys if isinstance(keys, list) else [None])]
     elif keys is not None:
-        hint = "values = [ … ] to group by it without delta; the public keys that were said are not all"
+        hint = "add values = [ … ] to group by it without delta; the given public keys are incomplete"
     facts |= {"nullable": True} if _flag(about, "nullable", where) else {}
     return ColumnDraft(type=kind, facts=facts, hint=hint)
 
@@ -179,7 +191,7 @@ def _value(kind: Type, given: Any, where: str) -> Value:
     given = given.date() if isinstance(given, datetime) and kind is not Type.TIMESTAMP else given
     is_number = isinstance(given, int | float) and -1e300 < given < 1e300
     if not is_number and not (isinstance(given, str | date) and str(given).isprintable()):
-        raise _wrong(where, "has a bound or key that cannot be read", "Write numbers, ISO dates, or text on one line.")
+        raise _wrong(where, "has an invalid bound or key", "Write numbers, ISO dates, or text on one line.")
     return given
 
 
@@ -191,9 +203,9 @@ def _terms(value: Any, where: str) -> dict[str, Any]:
 
 def _named(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _wrong(where, "must hold named entries", "Nest the file as its format has it.")
+        raise _wrong(where, "must hold named entries", "Nest the file as its format requires.")
     if not all(isinstance(name, str) and name.isprintable() for name in value):
-        raise _wrong(where, "has a name that is no text on one line", "Put names in quotes: YAML reads no as false.")
+        raise _wrong(where, "has a name that is not text on one line", "Put names in quotes: YAML reads no as false.")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Who a row belongs to, suggested from the names of columns and, in what the owner lets us look at, from repeats; the owner decides."""
+"""Suggest the person's id column from column names and from repeated values in a sample. The data owner decides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SINGLE_WORDS = frozenset({
     "person", "patient", "user", "customer", "client", "member", "employee", "student", "respondent",
     "participant", "household", "voter", "email",
 })  # fmt: skip
-"""What names people without `id` behind it; `children` or `guests` are numbers of them."""
+"""Column names that identify people without an `id` suffix; plurals such as `children` are counts."""
 _THINGS = frozenset({
     "product", "item", "order", "store", "shop", "city", "country", "category", "department", "school",
     "hospital", "ward", "event", "session", "device", "transaction", "invoice", "payment", "visit", "trip",
@@ -32,7 +32,7 @@ _ROW_NUMBERS = frozenset({"row", "index", "idx", "line", "record", "nr", "no", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenColumn:
-    """A column as it was seen: its type, and of the sample how many cells there were, how many did not fit, and which they were."""
+    """A column of a sample: its type, number of cells, number of cells of another type, and values."""
 
     name: str
     type: Type
@@ -43,13 +43,13 @@ class SeenColumn:
 
     @property
     def repeats(self) -> bool:
-        """Whether a value stands twice in the sample."""
+        """Whether a value is repeated in the sample."""
         return len(self.values) < self.cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenTable:
-    """A table as it was seen; `path` is its file where the name alone does not say it."""
+    """A table of a sample. `path` is its file, if it does not follow from the name."""
 
     name: str
     columns: Mapping[str, SeenColumn]
@@ -58,7 +58,7 @@ class SeenTable:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Whom rows belong to: a column, or one that refers to `table.key`, or each row is a person; and why that is suggested."""
+    """A suggested privacy unit: an id column, a column that refers to `table.key`, or each row; with the reason."""
 
     column: str
     why: str
@@ -70,43 +70,43 @@ class Person:
 
 
 def suggested_people(tables: Sequence[SeenTable]) -> dict[str, Person]:
-    """For each table whom its rows belong to: somebody named in it, or in a table that it refers to; else each row is a person."""
+    """Suggest a privacy unit for each table: an id column of it or of a table it refers to; else each row is a person."""
     people = {table.name: person for table in tables if (person := _named_here(table, tables)) is not None}
-    waiting = [table for table in tables if table.name not in people]
+    remaining = [table for table in tables if table.name not in people]
     while step := {
-        table.name: person for table in waiting if (person := _named_elsewhere(table, tables, people)) is not None
+        table.name: person for table in remaining if (person := _named_elsewhere(table, tables, people)) is not None
     }:
         people |= step
-        waiting = [table for table in waiting if table.name not in people]
+        remaining = [table for table in remaining if table.name not in people]
     return {table.name: people.get(table.name) or _each_row(table) for table in tables}
 
 
 def looks_like_row_number(table: SeenTable, column: str) -> bool:
-    """Whether a column numbers the rows rather than people: no value stands twice in the sample, and its name is the table's own or says as much."""
+    """Whether a column seems to number rows, not people: by its name, and because no value is repeated in the sample."""
     seen = table.columns[column]
-    is_numbering = _is_own_key(table, column) or bool(_ROW_NUMBERS & set(_words(column)))
-    return seen.cells > 1 and not seen.repeats and is_numbering and not _is_personal(table, column)
+    has_row_number_name = _is_own_key(table, column) or bool(_ROW_NUMBERS & set(_words(column)))
+    return seen.cells > 1 and not seen.repeats and has_row_number_name and not _is_personal(table, column)
 
 
 def _named_here(table: SeenTable, tables: Sequence[SeenTable]) -> Person | None:
-    """A column that names people by what it is called; or an id that stands in several rows and is no other table's."""
+    """Return an id column by its name; or an id with repeated values that is not the key of another table."""
     personal = [name for name in table.columns if _is_personal(table, name)]
     if personal:
         best = max(personal, key=lambda name: (_is_id(name), _is_found_elsewhere(table, name, tables)))
-        return Person(best, "its name is that of a person")
+        return Person(best, "its name suggests a person")
     foreign = [
         name for name in table.columns if _is_id(name) and not _is_own_key(table, name) and _stem(name) not in _THINGS
     ]
     shared = [name for name in foreign if _home(name, table, tables) is None and table.columns[name].repeats]
     if shared:
-        return Person(shared[0], "it stands in several rows of the sample")
+        return Person(shared[0], "its values repeat in the sample")
     own = [name for name in table.columns if _is_id(name) and _is_own_key(table, name)]
     repeated = [name for name in own if table.columns[name].repeats]
-    return Person(repeated[0], "it stands in several rows of the sample") if repeated else None
+    return Person(repeated[0], "its values repeat in the sample") if repeated else None
 
 
 def _named_elsewhere(table: SeenTable, tables: Sequence[SeenTable], people: Mapping[str, Person]) -> Person | None:
-    """A column that refers to a table whose person is known."""
+    """Return a column that refers to a table with a known person."""
     for name in table.columns:
         home = _home(name, table, tables) if _is_id(name) else None
         if home is not None and home[0] in people:
@@ -117,12 +117,12 @@ def _named_elsewhere(table: SeenTable, tables: Sequence[SeenTable], people: Mapp
 
 def _each_row(table: SeenTable) -> Person:
     own = [name for name in table.columns if _is_id(name)]
-    why = f"{own[0]} looks like the number of a row, not like a person" if own else "no column names a person"
+    why = f"{own[0]} looks like a row number, not like a person's id" if own else "no column looks like a person's id"
     return Person(EACH_ROW.column, why)
 
 
 def _home(column: str, table: SeenTable, tables: Sequence[SeenTable]) -> tuple[str, str] | None:
-    """The table that an id is the key of, and the key there."""
+    """Return the table and key that an id refers to."""
     stem = _stem(column)
     for other in tables:
         if other.name != table.name and stem and stem == _singular(_words(other.name)):
@@ -143,7 +143,7 @@ def _is_found_elsewhere(table: SeenTable, column: str, tables: Sequence[SeenTabl
 
 
 def _is_personal(table: SeenTable, column: str) -> bool:
-    """Whether a column is an id of people: patient_id, or plain id in a table of patients, or a column called person."""
+    """Whether a column is a person's id: patient_id, plain id in a table of patients, or a column called person."""
     words = _words(column)
     if table.columns[column].type not in (Type.INTEGER, Type.TEXT):
         return False
@@ -166,7 +166,7 @@ def _is_id(column: str) -> bool:
 
 
 def _stem(column: str) -> str:
-    """What an id is of: customer for customer_id and customerID; nothing for id alone."""
+    """Return what an id identifies: customer for customer_id and customerID; empty for id alone."""
     words = _words(column)
     if words and words[-1] not in _ID_WORDS:
         return words[-1].removesuffix("id")

@@ -1,4 +1,4 @@
-"""The catalog as anybody may see it: everything in it is public, except where files are."""
+"""The catalog in the form that everyone may see: all of it except file paths."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from discreet.catalog.declarations import Catalog, Column, Table
 
 
 def public_tables(catalog: Catalog) -> list[dict[str, Any]]:
-    """Tables with their columns, types, bounds and values."""
+    """Return tables with their columns, types, bounds and values."""
     return [_table(table) for table in catalog.tables.values()]
 
 
 def trees_of(catalog: Catalog) -> list[dict[str, Any]]:
-    """Trees of regions, with what of them is published as it is."""
+    """Return trees of regions with their invariants."""
     return [
         {
             "name": tree.name,
@@ -29,7 +29,7 @@ def trees_of(catalog: Catalog) -> list[dict[str, Any]]:
 
 
 def graphs_of(catalog: Catalog) -> list[dict[str, Any]]:
-    """Networks, with what of them is protected."""
+    """Return networks with what they protect."""
     return [
         {
             "name": graph.name,

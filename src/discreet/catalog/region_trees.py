@@ -33,30 +33,34 @@ def read_tree(
     path, levels, invariant = f"trees.{name}", facts.get("levels"), facts.get("invariant")
     table = tables.get(str(facts.get("table")))
     if table is None or not table.is_public:
-        raise wrong(f"{path}.table", "names no public table", "Declare a table with public = true, a row a region.")
+        raise wrong(
+            f"{path}.table", "is not a public table", "Declare a table with public = true and one row per region."
+        )
     named = isinstance(levels, list) and all(isinstance(level, str) for level in levels)
     if not named or not levels or len({*levels, WHOLE}) <= len(levels):
-        raise wrong(f"{path}.levels", "lists no different columns", 'Write levels = ["state", "county", "block"].')
+        raise wrong(f"{path}.levels", "must list different columns", 'Write levels = ["state", "county", "block"].')
     for level in levels:
         column = table.columns.get(level)
         if (column is None and table.columns) or (column is not None and column.type not in (Type.INTEGER, Type.TEXT)):
-            raise wrong(f"{path}.levels", f"{level} is no column of integers or text there", "Name declared columns.")
+            raise wrong(
+                f"{path}.levels", f"{level} is not an integer or text column of that table", "Name declared columns."
+            )
     if invariant is not None and invariant not in levels:
         raise wrong(f"{path}.invariant", "names no level", f"Name one of: {', '.join(levels)}.")
     if invariant is not None and neighbours is Neighbours.ADD_REMOVE:
         raise wrong(
             f"{path}.invariant",
-            "promises nothing under add-remove, where no two neighbours agree on it",
-            'Write neighbours = "replace-one", or leave it out.',
+            "protects nobody under add-remove, because neighbours then never have equal totals",
+            'Write neighbours = "replace-one", or remove invariant.',
         )
     people = tables.get(str(facts.get("of")))
     is_counted = people is not None and not people.is_public and levels[-1] in people.columns
     if invariant is not None and not is_counted:  # so that nobody else decides which rows are counted exactly
         raise wrong(
             f"{path}.of",
-            f"names no protected table with a column {levels[-1]}, whose rows the invariant counts",
+            f"is not a protected table with a column {levels[-1]}",
             'Write of = "people" beside it.',
         )
     if invariant is None and "of" in facts:
-        raise wrong(f"{path}.of", "says whose rows an invariant counts, and there is none", "Leave it out.")
+        raise wrong(f"{path}.of", "is set without an invariant", "Leave it out.")
     return Regions(name, table.name, tuple(levels), invariant, people.name if people is not None else None)

@@ -15,7 +15,7 @@ def key_lines(text: str) -> dict[str, int]:
     """Dotted key to line number; a key inside an inline table stands on its owner's line."""
     lines: dict[str, int] = {}
     prefix = ""
-    for number, line in enumerate(text.split("\n"), start=1):  # as TOML counts them: U+2028 ends no line
+    for number, line in enumerate(text.split("\n"), start=1):  # only \n ends a line in TOML
         if header := _HEADER.match(line):
             prefix = _plain(header[1])
             lines.setdefault(prefix, number)
@@ -25,7 +25,7 @@ def key_lines(text: str) -> dict[str, int]:
 
 
 def line_of(lines: dict[str, int], key: str) -> int | None:
-    """The line of a key, or of the nearest thing that contains it."""
+    """Return the line of a key, or of the section that contains it."""
     while key:
         if key in lines:
             return lines[key]
@@ -34,7 +34,7 @@ def line_of(lines: dict[str, int], key: str) -> int | None:
 
 
 def end_of_table(line: str) -> int | None:
-    """Where in a line the inline table ends that is its value; None where it does not begin and end there."""
+    """Return where the inline table of a line ends; None if it does not start and end on this line."""
     if (key := _KEY.match(line)) is None or not line[key.end() :].lstrip().startswith("{"):
         return None
     depth = 0
@@ -56,5 +56,5 @@ def _unquoted(name: str) -> str:
         return name
     try:
         return str(tomllib.loads(f"name = {name}")["name"])
-    except tomllib.TOMLDecodeError:  # which the reader of the whole text refuses
+    except tomllib.TOMLDecodeError:  # reported when the whole text is parsed
         return name

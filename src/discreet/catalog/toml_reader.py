@@ -1,4 +1,4 @@
-"""discreet.toml, read strictly: an unknown key, a wrong type or a missing fact is an error with its line."""
+"""Read discreet.toml strictly: unknown keys, wrong types and missing values are errors with a line number."""
 
 from __future__ import annotations
 
@@ -48,10 +48,12 @@ _BUDGET_KEYS = {"epsilon", "delta", "account", "renews"}
 
 
 def load_catalog(path: str | Path) -> Catalog:
-    """The catalog in a file; relative paths in it count from the file."""
+    """Load a catalog from a file. Paths in it are relative to the file."""
     file = Path(path)
     if not file.is_file():
-        raise BadCatalog("There is no catalog there.", next_step="Write one with `discreet init`, or give its path.")
+        raise BadCatalog(
+            "No catalog found at this path.", next_step="If the path is right, create a catalog with `discreet init`."
+        )
     written = file.read_bytes()
     try:
         text = written.decode("utf-8-sig")
@@ -63,21 +65,23 @@ def load_catalog(path: str | Path) -> Catalog:
 
 
 def parse_catalog(text: str, *, base: Path = Path()) -> Catalog:
-    """The catalog in a text."""
+    """Parse the text of a catalog."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadCatalog(f"The catalog is no valid TOML: {error}.", next_step="Mend the line that it names.") from None
+        raise BadCatalog(
+            f"The catalog is not valid TOML: {error}.", next_step="Correct the line that the message names."
+        ) from None
     return _Reader(text, base).catalog(document)
 
 
 def catalog_in(document: Mapping[str, Any]) -> Catalog:
-    """The catalog that a document would be, were it a text: sections by name."""
+    """Read a catalog from a dictionary with the same sections as the file."""
     return _Reader("", Path()).catalog(document)
 
 
 def anchor_beside(ledger: str) -> str | None:
-    """Where the head of a ledger is noted unless somebody says otherwise; None where there is no file to be beside of."""
+    """Return the default path of a ledger's anchor; None if the ledger is not a file."""
     return None if ledger == _MEMORY or "://" in ledger else f"{ledger}.anchor"
 
 
@@ -93,15 +97,15 @@ class _Reader:
     def section(
         self, parent: Mapping[str, Any], key: str, *, allowed: set[str], path: str, needed: bool = False
     ) -> dict[str, Any]:
-        """A table of the file whose keys are all known."""
+        """Return a section, and check that all its keys are known."""
         table = parent.get(key, {})
         if needed and key not in parent:
             raise self.wrong(path, "is missing", f"Add a [{path}] section.")
         if not isinstance(table, dict):
-            raise self.wrong(path, "must be a table", f"Write it as [{path}].")
+            raise self.wrong(path, "must be a section", f"Write it as [{path}].")
         for name in table:
             if allowed and name not in allowed:
-                raise self.wrong(f"{path}.{name}", "is no known key", f"Use one of: {', '.join(sorted(allowed))}.")
+                raise self.wrong(f"{path}.{name}", "is an unknown key", f"Use one of: {', '.join(sorted(allowed))}.")
         return table
 
     def catalog(self, document: Mapping[str, Any]) -> Catalog:
@@ -120,9 +124,11 @@ class _Reader:
         }
         for name in document:
             if name not in top:
-                raise self.wrong(name, "is no known section", f"Use one of: {', '.join(sorted(top))}.")
+                raise self.wrong(name, "is an unknown section", f"Use one of: {', '.join(sorted(top))}.")
         if document.get("version", VERSION) != VERSION:
-            raise self.wrong("version", f"must be {VERSION}", "Upgrade Discreet, or the catalog.")
+            raise self.wrong(
+                "version", f"must be {VERSION}", "Use the Discreet version that this catalog was written for."
+            )
         source = self.section(document, "source", allowed={"path", "snapshot"}, path="source", needed=True)
         ledger = self.section(document, "ledger", allowed={"path", "anchor"}, path="ledger")
         cap, analysts = self.budget(document)
@@ -131,20 +137,20 @@ class _Reader:
         collector = self.section(document, "collector", allowed={"path", *_QUOTAS}, path="collector")
         tables = self.section(document, "tables", allowed=set(), path="tables", needed=True)
         if len({name.lower() for name in tables}) < len(tables):
-            raise self.wrong("tables", "has names that differ in case only", "Rename one of them.")
+            raise self.wrong("tables", "has names that differ only in case", "Rename one of them.")
         graphs = self.section(document, "graphs", allowed=set(), path="graphs")
         of_edges = named_edges(graphs, tables, self.wrong)
         edges = {name: self.edges(name, tables[name]) for name in of_edges}
-        read = {name: self.table(name, facts) for name, facts in tables.items() if name not in of_edges}
+        read = {name: self.table(name, declared) for name, declared in tables.items() if name not in of_edges}
         resolved = {name: self.with_path_to_person(read, table) for name, table in read.items()}
         self.check_people(resolved)
         self.check_list(resolved)
         neighbours = self.neighbours(document)
         trees = self.section(document, "trees", allowed=set(), path="trees")
         return Catalog(
-            source=self.place(source, "source.path", default="."),
+            source=self.path_of(source, "source.path", default="."),
             snapshot=self.snapshot(source, ledger),
-            ledger=self.place(ledger, "ledger.path", default="ledger.sqlite"),
+            ledger=self.path_of(ledger, "ledger.path", default="ledger.sqlite"),
             anchor=self.anchor(ledger),
             reports=self.reports(collector, ledger),
             collector={
@@ -196,10 +202,12 @@ class _Reader:
         try:
             return Neighbours(document.get("neighbours", "add-remove"))
         except DiscreetError:
-            raise self.wrong("neighbours", "is no neighbour relation", 'Write "add-remove" or "replace-one".') from None
+            raise self.wrong(
+                "neighbours", "is not a neighbour relation", 'Write "add-remove" or "replace-one".'
+            ) from None
 
-    def place(self, section: Mapping[str, Any], key: str, *, default: str | None) -> Any:
-        """A path counted from the file, or a URL as it is."""
+    def path_of(self, section: Mapping[str, Any], key: str, *, default: str | None) -> Any:
+        """Return a path relative to the catalog's folder, or a URL unchanged."""
         given = section.get(key.rpartition(".")[2], default)
         if given is None or given == _MEMORY or (isinstance(given, str) and "://" in given):
             return given
@@ -208,28 +216,38 @@ class _Reader:
         return str(self._base / given)
 
     def anchor(self, ledger: Mapping[str, Any]) -> Any:
-        """Where the head of the books is noted: as said, or beside them; beside the catalog where they are no file."""
+        """Return the path of the anchor: as given, or beside the ledger; beside the catalog if the ledger is not a file."""
         if ledger.get("anchor") is False:
             return None
-        books = self.place(ledger, "ledger.path", default="ledger.sqlite")
-        if "anchor" in ledger or "://" in books:
-            return self.place(ledger, "ledger.anchor", default="ledger.anchor")
-        return anchor_beside(books)
+        ledger_path = self.path_of(ledger, "ledger.path", default="ledger.sqlite")
+        if "anchor" in ledger or "://" in ledger_path:
+            return self.path_of(ledger, "ledger.anchor", default="ledger.anchor")
+        return anchor_beside(ledger_path)
 
     def snapshot(self, source: Mapping[str, Any], ledger: Mapping[str, Any]) -> Any:
-        """Where the snapshot is kept: as said, or beside the ledger; in memory where the ledger is no file."""
-        books = self.place(ledger, "ledger.path", default="ledger.sqlite")
-        if "snapshot" in source or "://" in books or books.endswith(_MEMORY):
-            return self.place(source, "source.snapshot", default=_MEMORY)
-        return f"{books}.snapshot"
+        """Return the path of the snapshot: as given, or beside the ledger; in memory if the ledger is not a file."""
+        ledger_path = self.path_of(ledger, "ledger.path", default="ledger.sqlite")
+        if "snapshot" in source or "://" in ledger_path or ledger_path.endswith(_MEMORY):
+            return self.path_of(source, "source.snapshot", default=_MEMORY)
+        return f"{ledger_path}.snapshot"
 
     def reports(self, collector: Mapping[str, Any], ledger: Mapping[str, Any]) -> Any:
-        """Where collections are kept: as said, or beside the ledger, or beside the catalog where the ledger is no file."""
-        books = self.place(ledger, "ledger.path", default="ledger.sqlite")
-        beside = books if books.endswith(_MEMORY) else "reports.sqlite" if "://" in books else f"{books}.reports"
-        given = self.place(collector, "collector.path", default=beside)
-        if given == books and not given.endswith(_MEMORY):
-            raise self.wrong("collector.path", "is the ledger's", "Name another file or database: anybody may fill it.")
+        """Return the path of the report store: as given, beside the ledger, or beside the catalog if the ledger is not a file."""
+        ledger_path = self.path_of(ledger, "ledger.path", default="ledger.sqlite")
+        beside = (
+            ledger_path
+            if ledger_path.endswith(_MEMORY)
+            else "reports.sqlite"
+            if "://" in ledger_path
+            else f"{ledger_path}.reports"
+        )
+        given = self.path_of(collector, "collector.path", default=beside)
+        if given == ledger_path and not given.endswith(_MEMORY):
+            raise self.wrong(
+                "collector.path",
+                "is the same file or database as the ledger",
+                "Use another one: anyone can send reports to it and fill it.",
+            )
         return given
 
     def budget(self, document: Mapping[str, Any]) -> tuple[Filter, dict[str, Filter]]:
@@ -244,7 +262,9 @@ class _Reader:
 
     def cap(self, section: Mapping[str, Any], path: str, *, delta: float) -> Filter:
         if "epsilon" not in section:
-            raise self.wrong(path, "has no epsilon", "Give the largest total loss you can bear, such as epsilon = 5.0.")
+            raise self.wrong(
+                path, "has no epsilon", "Add the largest total epsilon that you accept, such as epsilon = 5.0."
+            )
         try:
             return open_filter(
                 section["epsilon"],
@@ -256,67 +276,69 @@ class _Reader:
             raise self.wrong(path, error.problem.rstrip("."), error.next_step) from None
 
     def people(self, path: str, section: Mapping[str, Any], unit: PrivacyUnit | None) -> bool:
-        """Whether a table says that it lists everybody once."""
+        """Read whether a table lists each person exactly once."""
         lists = section.get("people", False)
         if lists not in (True, False):
-            raise self.wrong(
-                f"{path}.people", "must be true or false", "Leave it out where people may have several rows."
-            )
+            raise self.wrong(f"{path}.people", "must be true or false", "Remove it if people may have several rows.")
         whole = unit is not None and not unit.path and section.get("max_rows", 1) == 1 and "bounding" not in section
         if lists and not whole:
             raise self.wrong(
                 f"{path}.people",
-                "needs one row a person, named in the table itself",
-                "Leave max_rows and bounding out.",
+                "needs one row per person, with the person's id in the table itself",
+                "Remove max_rows and bounding.",
             )
         return bool(lists)
 
-    def edges(self, name: str, facts: Any) -> Table:
-        """A table of edges of a graph: nobody's one, and no table of queries."""
+    def edges(self, name: str, declared: Any) -> Table:
+        """Read a table of edges. Its rows belong to two people, and SQL cannot read it."""
         path = f"tables.{name}"
-        section = self.section({name: facts}, name, allowed=_TABLE_KEYS, path=path)
+        section = self.section({name: declared}, name, allowed=_TABLE_KEYS, path=path)
         check_edge_keys(path, section, self.wrong)
         return Table(
             name=name,
             columns=self.columns(path, section),
             unit=BOTH_ENDS,
             rows_about=self.whole(section, f"{path}.rows_about", default=ROWS_ABOUT),
-            path=self.place(section, f"{path}.path", default=None),
+            path=self.path_of(section, f"{path}.path", default=None),
         )
 
     def columns(self, path: str, section: Mapping[str, Any]) -> dict[str, Column]:
         columns = self.section(section, "columns", allowed=set(), path=f"{path}.columns")
         if len({column.lower() for column in columns}) < len(columns):
-            raise self.wrong(f"{path}.columns", "has names that differ in case only", "Rename one of them.")
+            raise self.wrong(f"{path}.columns", "has names that differ only in case", "Rename one of them.")
         return {name: self.column(f"{path}.columns.{name}", name, about) for name, about in columns.items()}
 
-    def table(self, name: str, facts: Any) -> Table:
+    def table(self, name: str, declared: Any) -> Table:
         path = f"tables.{name}"
-        section = self.section({name: facts}, name, allowed=_TABLE_KEYS, path=path)
+        section = self.section({name: declared}, name, allowed=_TABLE_KEYS, path=path)
         columns = self.columns(path, section)
         public = section.get("public", False)
         if public not in (True, False):
-            raise self.wrong(f"{path}.public", "must be true or false", "Leave it out for protected tables.")
+            raise self.wrong(f"{path}.public", "must be true or false", "Remove it for protected tables.")
         if public == ("privacy_unit" in section):
             raise self.wrong(
                 path,
-                "must be either public or owned by people",
-                'Give public = true, or privacy_unit = "the column that names the person".',
+                "must be either public or have a privacy_unit",
+                'Write public = true, or privacy_unit = "the column with the id of the person".',
             )
         max_rows = section.get("max_rows", 1)
         if type(max_rows) is not int or max_rows < 1 or (public and "max_rows" in section):
             raise self.wrong(
-                f"{path}.max_rows", "must be a whole number of at least 1", "Say how many rows of one person may count."
+                f"{path}.max_rows",
+                "must be a whole number of at least 1",
+                "Set it to the number of rows of one person that may count.",
             )
         bounding = section.get("bounding", "snapshot")
         if bounding not in ("snapshot", "per-query") or (public and "bounding" in section):
             raise self.wrong(f"{path}.bounding", "is not known", 'Write "snapshot" or "per-query".')
         if public and "rows_about" in section:
-            raise self.wrong(f"{path}.rows_about", "is for protected tables", "Leave it out: public rows are counted.")
+            raise self.wrong(
+                f"{path}.rows_about", "is only for protected tables", "Remove it: public rows are counted exactly."
+            )
         unit = None if public else self.unit(f"{path}.privacy_unit", section["privacy_unit"], columns)
         if unit == EACH_ROW and {"max_rows", "bounding"} & section.keys():
             raise self.wrong(
-                path, "has one row a person", "Leave max_rows and bounding out where each row is a person."
+                path, "has exactly one row per person", "Remove max_rows and bounding if each row is a person."
             )
         table = Table(
             name=name,
@@ -326,18 +348,18 @@ class _Reader:
             unit=unit,
             max_rows=max_rows,
             rows_about=self.whole(section, f"{path}.rows_about", default=ROWS_ABOUT),
-            path=self.place(section, f"{path}.path", default=None),
+            path=self.path_of(section, f"{path}.path", default=None),
         )
         if table.own_column is not None and table.own_column not in table.columns:
             raise self.wrong(
                 f"{path}.privacy_unit",
-                "names no declared column",
+                "does not name a declared column",
                 f'Declare columns.{table.own_column}, or write privacy_unit = "row" if each row is a person.',
             )
         return table
 
     def unit(self, path: str, given: Any, columns: Mapping[str, Any]) -> PrivacyUnit:
-        """A column, or { column = "visit_id", references = "visits.visit_id" }, one step towards the person; or "row", where no column has that name."""
+        """Read a privacy unit: a column, a reference to another table, or "row" if no column has that name."""
         if given == EACH_ROW.column and not any(column.lower() == given for column in columns):
             return EACH_ROW
         if isinstance(given, str) and given:
@@ -353,7 +375,7 @@ class _Reader:
         )
 
     def with_path_to_person(self, tables: Mapping[str, Table], table: Table) -> Table:
-        """Follow the references until a table that names the person itself."""
+        """Follow references to the table with the person's id."""
         if table.unit is None or not table.unit.path:
             return table
         key = f"tables.{table.name}.privacy_unit"
@@ -362,13 +384,15 @@ class _Reader:
             step = steps[-1]
             following = tables.get(step.table)
             if following is None or step.key not in following.columns or following.unit is None:
-                raise self.wrong(key, "leads to no protected table and declared column", "Reference table.column.")
+                raise self.wrong(
+                    key, "does not lead to a declared column of a protected table", "Reference table.column."
+                )
             if following.unit.is_row:
                 raise self.wrong(
-                    key, "leads to a table whose rows have no owner's id", "Name the person of that table by a column."
+                    key, "leads to a table without a person's id", "Give that table an id column as its privacy_unit."
                 )
             if step.table in seen:
-                raise self.wrong(key, "goes round in a circle", "Let the path end at a table that names the person.")
+                raise self.wrong(key, "leads in a circle", "Let the path end at a table with the person's id.")
             seen.add(step.table)
             if not following.unit.path:
                 unit = PrivacyUnit(following.unit.column, tuple(steps))
@@ -376,14 +400,14 @@ class _Reader:
             steps.extend(following.unit.path)
 
     def check_people(self, tables: Mapping[str, Table]) -> None:
-        """The same person must have the same id in every table, so ids are of one type that compares exactly; so are keys that lead to them."""
+        """Check that person ids in all tables, and keys that lead to them, have one type that compares exactly."""
         kinds = set()
         for table in tables.values():
             for step in () if table.unit is None else table.unit.path:
                 if tables[step.table].columns[step.key].type not in (Type.INTEGER, Type.TEXT):
                     raise self.wrong(
                         f"tables.{table.name}.privacy_unit",
-                        "leads to the person by a key of a type that does not compare exactly",
+                        "leads to the person by a key whose type does not compare exactly",
                         "Declare keys as integer or text.",
                     )
             if table.unit is not None and not table.unit.path and not table.unit.is_row:
@@ -391,40 +415,46 @@ class _Reader:
                 if len(kinds) > 1 or not kinds <= {Type.INTEGER, Type.TEXT}:
                     raise self.wrong(
                         f"tables.{table.name}.privacy_unit",
-                        "names people by another type than the other tables, or by one that does not compare exactly",
+                        "uses another type of person id than other tables, or one that does not compare exactly",
                         "Use integers in every table, or text in every table.",
                     )
 
     def check_list(self, tables: Mapping[str, Table]) -> None:
-        """Everybody is listed once, by ids that other tables have too."""
+        """Check that only one table lists all people, by ids that other tables use too."""
         lists = [table for table in tables.values() if table.lists_people]
         if len(lists) > 1:
-            raise self.wrong("tables", "has two tables with people = true", "Keep it for the one that lists everybody.")
+            raise self.wrong(
+                "tables",
+                "has two tables with people = true",
+                "Keep it only for the table that lists every person once.",
+            )
         others = [table for table in tables.values() if not table.is_public and table not in lists]
         if lists and others and any(table.has_row_people for table in (*lists, *others)):
             raise self.wrong(
                 f"tables.{lists[0].name}.people",
-                "lists people whom another table cannot name",
-                'Leave people out, or let no table have privacy_unit = "row".',
+                "lists people that another table cannot refer to",
+                'Remove people = true, or let no table have privacy_unit = "row".',
             )
 
-    def column(self, path: str, name: str, facts: Any) -> Column:
+    def column(self, path: str, name: str, declared: Any) -> Column:
         if "$" in name or not name.isprintable():
             raise self.wrong(
                 path, "has a name with $ or a control character in it", "Rename the column in a view or file."
             )
         allowed = {"type", "lower", "upper", "values", "nullable", "granularity", "max_length"}
-        about = self.section({name: facts}, name, allowed=allowed, path=path)
+        about = self.section({name: declared}, name, allowed=allowed, path=path)
         try:
             kind = Type(about.get("type"))
         except ValueError:
             kinds = ", ".join(member.value for member in Type)
-            raise self.wrong(path, "has no known type", f"Give type = one of: {kinds}.") from None
+            raise self.wrong(path, "has no valid type", f"Set type to one of: {kinds}.") from None
         lower, upper = self.bounds(path, kind, about)
         nullable, max_length = about.get("nullable", False), about.get("max_length", 256)
         if nullable not in (True, False) or type(max_length) is not int or not 1 <= max_length <= 4096:
             raise self.wrong(
-                path, "has a bad nullable or max_length", "Give true or false, and a length from 1 to 4096."
+                path,
+                "has an invalid nullable or max_length",
+                "Use true or false for nullable, and 1 to 4096 for max_length.",
             )
         described = Column(
             name=name,
@@ -437,7 +467,7 @@ class _Reader:
             max_length=max_length,
         )
         if described.is_bounded_number and max(map(abs, described.steps)) > LARGEST_STEP:
-            raise self.wrong(path, "has bounds too far from zero for its grid", "Give a larger granularity.")
+            raise self.wrong(path, "has bounds too far from zero for its grid", "Set a larger granularity.")
         return described
 
     def bounds(self, path: str, kind: Type, about: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -454,7 +484,7 @@ class _Reader:
             given = [finite(end) for end in given] if good else given
         if not good or given[0] >= given[1]:
             raise self.wrong(
-                path, "needs lower below upper, of the column's own type", "Declare both from public knowledge."
+                path, "needs lower below upper, both of the column's type", "Declare both bounds from public knowledge."
             )
         return given[0], given[1]
 
@@ -478,5 +508,7 @@ class _Reader:
             return None
         step = finite(given)
         if step is None or step <= 0 or step != power_of_two_below(step):
-            raise self.wrong(path, "has a granularity that is no power of two", "Give one such as 0.25, 1 or 1024.")
+            raise self.wrong(
+                path, "has a granularity that is not a power of two", "Use a power of two such as 0.25, 1 or 1024."
+            )
         return step

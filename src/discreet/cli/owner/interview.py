@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.catalog import EACH_ROW, Type
-from discreet.catalog.catalog_draft import BudgetDraft, ColumnDraft, Facts, TableDraft
+from discreet.catalog.catalog_draft import BudgetDraft, ColumnDraft, Setting, TableDraft
 from discreet.catalog.person_columns import Person, SeenColumn, SeenTable, looks_like_row_number, suggested_people
 from discreet.core.exact import finite
 from discreet.errors import BadInput, DiscreetError
@@ -213,7 +213,7 @@ class Interview:
         return self._until(lambda: _whole(typer.prompt("rows", default=_ROWS_OF_A_PERSON)))
 
     def _column(self, table: SeenTable, column: SeenColumn, person: Person | None, *, asks: bool) -> ColumnDraft:
-        facts: dict[str, Facts] = {}
+        facts: dict[str, Setting] = {}
         bounds = self._flag(self._flags.bounds, table.name, column.name)
         values = self._flag(self._flags.values, table.name, column.name)
         if bounds is not None:
@@ -226,7 +226,7 @@ class Interview:
         hint = "other cells become NULL" if column.misfits else column.note
         return ColumnDraft(type=column.type, facts=facts, hint=hint)
 
-    def _asked_facts(self, column: SeenColumn) -> Mapping[str, Facts]:
+    def _asked_facts(self, column: SeenColumn) -> Mapping[str, Setting]:
         match column.type:
             case Type.INTEGER | Type.REAL | Type.DATE | Type.TIMESTAMP:
                 such_as = "2020-01-01 2025-12-31" if column.type in (Type.DATE, Type.TIMESTAMP) else "0 100"
@@ -331,7 +331,7 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _bounds(text: str, kind: Type) -> Mapping[str, Facts]:
+def _bounds(text: str, kind: Type) -> Mapping[str, Setting]:
     """Two ends, with a space or a colon between; nothing where nothing is said."""
     ends = text.replace(":", " ").replace(",", " ").split()
     if not ends:
@@ -342,7 +342,7 @@ def _bounds(text: str, kind: Type) -> Mapping[str, Facts]:
     return {"lower": low, "upper": high}
 
 
-def _values(text: str, kind: Type) -> Mapping[str, Facts]:
+def _values(text: str, kind: Type) -> Mapping[str, Setting]:
     values = [_value(part, kind) for part in _listed(text)]
     return {"values": values} if values else {}
 
