@@ -1,7 +1,7 @@
-"""What expressions and conditions can take of one person's rows, at most: texts as long as they can be, and as often as the engine looks at them.
+"""The most time that expressions and conditions can take on the rows of one person: texts of the greatest length, evaluated as often as possible.
 
-The engine moves a condition as far below as it can, writes out every column that the condition mentions, and tries conditions in an order of
-its own: before it groups, and before it compares the rank of a row. So a condition is priced as it could be written and where it could be tried.
+The engine moves a condition down the plan, replaces every column in it by its expression, and chooses the order of conditions itself: before
+grouping, and before comparing the rank of a row. So a condition is costed as it could be written and where it could be evaluated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from discreet.engines import is_heavy, mentions
 
 
 def in_call(call: Call) -> float:
-    """The most nanoseconds of a call, without its arguments'."""
+    """Return the most nanoseconds of a call, without its arguments."""
     effort, signature = call.function.effort, call.function.signature
     rounds = (len(call.args) - len(signature.last)) // signature.repeats if signature.repeats else 1
     lengths = [max(1, arg.properties.longest or 0) for arg in call.args if arg.properties.type is Type.TEXT]
@@ -25,14 +25,14 @@ def in_call(call: Call) -> float:
 
 
 def in_expression(expression: Expression) -> float:
-    """The most nanoseconds that an expression takes for one row, each of its parts computed once."""
+    """Return the most nanoseconds of an expression for one row, each part computed once."""
     if not isinstance(expression, Call):
         return 0.0
     return in_call(expression) + sum(map(in_expression, expression.args))
 
 
 def in_condition(condition: Expression, *relations: Relation, is_between: bool = False) -> float:
-    """The most nanoseconds that a condition over the columns of these relations takes for one row, or one pair.
+    """Return the most nanoseconds of a condition over the columns of these relations, for one row or one pair.
 
     What is too heavy to be moved stays where it is (`engines/sqlgen/condition_size.py`); between two sides (`is_between`) arguments are still repeated.
     """
@@ -54,7 +54,7 @@ def _written_out(expression: Expression, columns: Sequence[float]) -> float:
 
 
 def _of_columns(relation: Relation) -> list[float]:
-    """What each column takes where a condition writes it out. Public relations are tables by then."""
+    """Return the cost of each column if a condition contains its expression. Public relations are tables by then."""
     width = len(relation.columns)
     if relation.is_public:
         return [0.0] * width
@@ -77,7 +77,7 @@ def _of_columns(relation: Relation) -> list[float]:
 
 
 def rows_tried(relation: Relation) -> int:
-    """On how many rows of one person a condition above a relation can be tried: on those of the relations that it can be moved below to."""
+    """Return on how many rows of one person a condition can be evaluated, in this relation or in one below that it can move to."""
     match relation:
         case Scan():
             return relation.table.rows_kept

@@ -1,8 +1,8 @@
-"""How long a plan is expected to take, from the plan and the sizes that the owner declares: public, and known before anything is read.
+"""How long a plan is expected to take, from the plan and the declared sizes: public, and known before anything is read.
 
-Rates are nanoseconds for a row or a cell, measured once on generated tables (`python -m benchmarks.effort`, 2 cores) and rounded up; they are
-constants so that nothing of the data at hand can be in them. A plan that is slower than expected costs privacy a little (its answer leaves
-a doubling later, and that may be heard), one that is faster only patience.
+Rates are nanoseconds for a row or a cell, measured once on generated tables (`python -m benchmarks.effort`, 2 cores) and rounded up. They are
+constants, so that they cannot depend on the data. If a plan is slower than expected, its answer is returned one doubling later, which may
+reveal something; if it is faster, its answer only waits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from discreet.planning.worst_case_cost import of_one_person
 from discreet.postprocessing.plan import Plan
 
 SAFETY = 2
-"""An answer is given so many times the seconds that it is expected to take."""
+"""Factor on the expected seconds."""
 _CHARGE, _STATEMENT, _OPERATOR = 8e6, 3e6, 1e6
 """For a query that is charged, for each of its statements, and for each join, group and window of one, however little it reads."""
 _ROW, _CALL, _TEXT, _LETTER, _GROUPED = 4.0, 5.0, 60.0, 1.5, 20.0
@@ -28,11 +28,11 @@ _ROW, _CALL, _TEXT, _LETTER, _GROUPED = 4.0, 5.0, 60.0, 1.5, 20.0
 _AGGREGATE, _BESIDE, _DISTINCT = 0.25e6, 2.5e3, 50e3
 """For each aggregate of a group beyond the first, however little it reads; for each two of them; for each two one of which is DISTINCT."""
 USUAL_MEASUREMENTS = 500
-"""Tables that a run over people's rows counts, each once, where it does not say how many."""
+"""The number of tables that a run counts, if the run does not say."""
 _COUNTED, _COUNTED_CELL = 300e3, 3.0
-"""For a count of rows that is compared with noise, and for each cell of the table that it is taken from."""
+"""For a noisy comparison of a count, and for each cell of the table that the count is read from."""
 _COMMON = 40
-"""On common values, a call takes so much less than it is declared to take at most."""
+"""By this factor a call on common values is faster than its declared maximum."""
 _PERSONAL, _MET, _PAIR = 250.0, 80.0, 4.0
 """For a row that is sorted or grouped by its person, that others are looked for, that was made of two."""
 _DRAW, _CELL = 150.0, 1000.0
@@ -40,18 +40,19 @@ _DRAW, _CELL = 150.0, 1000.0
 
 
 CHARGE = SAFETY * _CHARGE / 1e9
-"""Seconds of what a query is expected to take that pass before it is read."""
+"""The expected seconds of the charge, before reading starts."""
 
 
 def seconds_of(plan: Plan) -> float:
-    """What the charge, the reading and the noise of a plan take on tables of the declared sizes, doubled for safety; with room for one
-    person all of whose rows are as dear as rows can be, so that nobody's rows decide when an answer leaves.
+    """Return the seconds of charge, reading and noise on tables of the declared sizes, doubled for safety.
+
+    The most that the rows of one person can cost is added, so that no person's rows decide when an answer is returned.
     """
     return (SAFETY * _CHARGE + sum(map(_nanoseconds_of, plan.queries))) / 1e9
 
 
 def seconds_of_tables(query: Query, *, measurements: int, computing: float) -> float:
-    """The same of a run over tables of these rows: they are coded once, and counted for each look; `computing` are the seconds between looks."""
+    """Return the seconds of a run: rows are coded once and counted for each measurement. `computing`: seconds in between."""
     rows, reading = _relation(query.rows)
     coded = reading + rows * (_PERSONAL if query.needs_bounding else 0) + rows * _GROUPED * len(query.keys)
     counting = measurements * (_STATEMENT + rows * _GROUPED)
@@ -59,13 +60,14 @@ def seconds_of_tables(query: Query, *, measurements: int, computing: float) -> f
 
 
 def declared_rows(query: Query) -> int:
-    """How many rows it reads, roughly and at most, by the sizes that the owner declares."""
+    """Return about how many rows a query reads at most, by the declared sizes."""
     return round(_relation(query.rows)[0])
 
 
 def seconds_of_counts(query: Query, *, tables: int, counts: int, cells: float, steps: int) -> float:
-    """The same of single counts of these rows, which are coded already: `tables` are counted anew, `cells` are those of all tables that
-    counts are taken from, one after another, and `steps` are stored.
+    """Return the seconds of single counts of coded rows.
+
+    `tables` are counted again, `cells` are those of all tables that counts are read from, and `steps` are stored.
     """
     rows, _ = _relation(query.rows)
     reading = tables * (_STATEMENT + rows * _GROUPED)
@@ -88,7 +90,7 @@ def _query(query: Query) -> float:
 
 
 def _grouping(query: Query, keys: tuple[int, ...], rows: float, reading: float) -> float:
-    """One statement for the integers and one for each histogram; each reads everything anew."""
+    """One statement for the integers and one for each histogram; each reads everything again."""
     groups = query.groups_in(keys)
     cells = min(rows, SELECTED_GROUPS) if groups is None else groups
     nanoseconds = _STATEMENT + reading + rows * (_PERSONAL if groups is None else _GROUPED)
@@ -104,7 +106,7 @@ def _grouping(query: Query, keys: tuple[int, ...], rows: float, reading: float) 
 
 
 def _together(aggregates: int, distinct: int) -> float:
-    """What the aggregates of one group take before any row: each is planned beside all others, and DISTINCT finished beside all others."""
+    """Return the time of several aggregates before any row: the engine plans each together with all others."""
     beyond = max(0, aggregates - 1)
     return beyond * (_AGGREGATE + aggregates * _BESIDE + distinct * _DISTINCT)
 
@@ -115,7 +117,7 @@ def _histogram(measure: Measure, rows: float, groups: float) -> float:
 
 
 def _relation(relation: Relation) -> tuple[float, float]:
-    """How many rows come out, at most and roughly, and the nanoseconds that it takes. Public relations are prepared beforehand, and only met."""
+    """Return about how many rows a relation has at most, and its nanoseconds. Public relations are prepared before, and only joined."""
     if relation.is_public:
         return relation.shape.size, 0.0
     match relation:
@@ -147,7 +149,7 @@ def _relation(relation: Relation) -> tuple[float, float]:
 
 
 def _pairs(meeting: Join | Mark, left: Relation, right: Relation) -> tuple[float, float]:
-    """Rows that meet. A row meets at most `fan_out` public rows; of two people's tables, as many as one of them can have."""
+    """Return the size and time of a join. A row matches at most `fan_out` public rows, or as many rows as one person can have."""
     (ours, before), (theirs, beside) = _relation(left), _relation(right)
     if left.is_public or right.is_public:
         rows = (theirs if left.is_public else ours) * meeting.fan_out
@@ -163,9 +165,7 @@ def _parts(keys: Sequence[Expression], aggregates: Sequence[Aggregate]) -> float
 
 
 def _calls(expression: Expression) -> float:
-    """What an expression takes for one row: its calls; texts that are worked on, and not only compared, by their length, as
-    texts commonly are: all people's are not the dearest.
-    """
+    """Return the nanoseconds of an expression for one row: its calls, and the letters of texts that it computes with."""
     if not isinstance(expression, Call):
         return _CALL
     texts = [part.properties for part in (expression, *expression.args) if part.properties.type is Type.TEXT]

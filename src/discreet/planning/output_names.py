@@ -1,4 +1,4 @@
-"""What keys and measures are called: by the answer's own columns, or by the catalog's columns that they are read from."""
+"""Names of keys and measures: those of the answer's columns, or of the catalog's columns that they are read from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS = {
 
 
 def key_names(plan: Plan) -> Mapping[tuple[int, int], str]:
-    """(query, key) and its name: that of the column that shows it, of the column it is, or its number."""
+    """Return the name of each (query, key): of the answer column that shows it, of the catalog column, or its number."""
     shown = {
         (view.query, after.key): name
         for view in tables_in(plan.view)
@@ -39,7 +39,7 @@ def key_names(plan: Plan) -> Mapping[tuple[int, int], str]:
 
 
 def measure_name(measure: Measure, rows: Relation) -> str:
-    """What is measured, and of which columns: `total of cost`."""
+    """Return what is measured, and of which columns: `total of cost`."""
     plain = [_plain(value, rows) for value in measure.values]
     if all(name is not None for name in plain):
         about = ", ".join(name or "" for name in plain)
@@ -52,14 +52,14 @@ def measure_name(measure: Measure, rows: Relation) -> str:
 
 
 def _plain(expression: Expression, rows: Relation) -> str | None:
-    """The declared column that an expression is, perhaps as a real; None for everything else."""
+    """Return the declared column that an expression is, perhaps cast to real; None for anything else."""
     if isinstance(expression, Call) and expression.function.name == "real":
         return _plain(expression.args[0], rows)
     return _column(rows, expression.at) if isinstance(expression, Field) else None
 
 
 def _column(rows: Relation, at: int) -> str | None:
-    """The declared column that a relation's column was read from."""
+    """Return the declared column that a relation's column is read from."""
     match rows:
         case Scan():
             return list(rows.table.columns)[at]

@@ -1,4 +1,4 @@
-"""What each measure costs: one epsilon for the whole query, shared over everything that is measured."""
+"""Choose the mechanisms of a query: one epsilon for the whole query, shared equally by everything that is measured."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from discreet.postprocessing.grouping_sets import QUANTILE_LEVEL, GroupingSet
 
 _PEOPLE = 2**40
 _MOST_WORK = 10**9
-"""Cells, and candidates of quantiles, that one answer may have: its time must be bounded before it is accepted."""
+"""The most cells and quantile candidates of one answer, so that its time is bounded before the charge."""
 SELECTED_GROUPS = 10_000
-"""How many groups are reckoned with where their number is private."""
+"""The assumed number of groups, if the number is private."""
 _END_LEVEL = 1 - (1 - QUANTILE_LEVEL) / 2
 MECHANISMS = ("laplace", "gaussian")
 
 
 @dataclass(frozen=True, slots=True)
 class Norms:
-    """How far one person can move a measure over all groups of a set, in L1 and squared L2."""
+    """Sensitivity of a measure over all groups of a set, in L1 and squared L2."""
 
     l1: int
     l2_squared: int
@@ -33,7 +33,7 @@ class Norms:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What the whole query costs, and over how many things it is shared."""
+    """The cost of the whole query, and the number of equal shares."""
 
     epsilon: Fraction
     shares: int
@@ -52,9 +52,9 @@ class Price:
 def plan_mechanisms(
     queries: Sequence[Query], *, epsilon: Fraction, delta: Fraction | None, mechanism: str, neighbours: Neighbours
 ) -> tuple[tuple[GroupingSet, ...], ...]:
-    """The mechanisms of every set of every query. Laplace costs epsilon in all; Gaussian rho = epsilon**2 / 2.
+    """Return the grouping sets of every query. Laplace costs epsilon in all; Gaussian rho = epsilon**2 / 2.
 
-    `delta` is what selecting groups may cost in all; None where no group is selected.
+    `delta` is the total for selecting groups; None if no group is selected.
     """
     if mechanism not in MECHANISMS:
         raise NotAllowed("That mechanism is not known.", next_step="Use laplace, gaussian or choose.")
@@ -71,7 +71,7 @@ def plan_mechanisms(
 
 
 def _shares(query: Query) -> int:
-    """How many things are paid for in one grouping: measures, and a choice for each winner in place of what they compete by."""
+    """Return the number of shares of one grouping set: one for each measure, and one for each winner instead of the score."""
     measures = [index for index, measure in enumerate(query.measures) if not query.counts_all_people(measure)]
     if query.choose is None:
         return len(measures)
@@ -79,12 +79,12 @@ def _shares(query: Query) -> int:
 
 
 def is_selected(query: Query, keys: tuple[int, ...]) -> bool:
-    """Whether the groups of a set are private."""
+    """Return whether the groups of a set are private."""
     return any(query.keys[index].values is None for index in keys)
 
 
 def selection_delta(queries: Sequence[Query], *, given: Fraction | None, usual: Fraction | None) -> Fraction | None:
-    """What selecting groups may cost: as said, or as usual; None where nothing is selected."""
+    """Return the delta for selecting groups: as given, or the default; None if nothing is selected."""
     if not any(is_selected(query, keys) for query in queries for keys in query.sets):
         return None
     if given is None and usual is None:
@@ -96,7 +96,7 @@ def selection_delta(queries: Sequence[Query], *, given: Fraction | None, usual: 
 
 
 def groups_per_person(query: Query, keys: tuple[int, ...]) -> int:
-    """How many groups of a set one person can be in: as many as their rows, their limit, or the groups there are."""
+    """Return how many groups of a set one person can be in: bounded by rows, by the contribution bound, and by the number of groups."""
     if not keys:
         return 1
     limits = [query.limits.rows, query.limits.groups, query.groups_in(keys)]
@@ -104,7 +104,7 @@ def groups_per_person(query: Query, keys: tuple[int, ...]) -> int:
 
 
 def norms(query: Query, measure: Measure, keys: tuple[int, ...], neighbours: Neighbours) -> Norms:
-    """How far one person moves a measure (ALGEBRA, "Sensitivity"): by counting rows, groups and what a row can add."""
+    """Return the sensitivity of a measure (ALGEBRA, "Sensitivity") from the bounds on rows and groups and what a row can add."""
     limits, largest = query.limits, measure.largest
     if measure.kind is MeasureKind.PEOPLE:
         groups = groups_per_person(query, keys)
@@ -119,10 +119,10 @@ def norms(query: Query, measure: Measure, keys: tuple[int, ...], neighbours: Nei
 
 
 def _replaced(query: Query, measure: Measure, keys: tuple[int, ...], alone: Norms) -> Norms:
-    """One person for another: what one takes away and the other brings.
+    """Return the sensitivity if one person is replaced by another.
 
-    In one cell that is the width of what a person can add; over several cells twice the L1 norm, and in L2 the square root of two where
-    nobody can take anything away (two vectors without negative parts), else twice.
+    In one cell it is the width of what a person can add. Over several cells it is twice the L1 norm; in L2 the factor is the square root of
+    two if no row can add a negative number (two vectors without negative parts), else two.
     """
     if not keys:
         low, high = measure.ends
@@ -134,7 +134,7 @@ def _replaced(query: Query, measure: Measure, keys: tuple[int, ...], alone: Norm
 
 
 def _measuring(query: Query, keys: tuple[int, ...], price: Price) -> GroupingSet:
-    """The mechanisms of every measure in one grouping."""
+    """Return the mechanisms of every measure in one grouping set."""
     groups = query.groups_in(keys)
     if groups is not None and groups > MOST_GROUPS:
         raise TooLarge(
@@ -158,8 +158,9 @@ def _measuring(query: Query, keys: tuple[int, ...], price: Price) -> GroupingSet
 
 
 def _choices(query: Query, groups: int, price: Price) -> tuple[PermuteAndFlip, ...]:
-    """One choice for each winner, among those that are left. A person moves the score of any one group by so much at most,
-    however many groups they are in; and, where people only come or go, all scores in one direction.
+    """Return one choice for each winner, among the remaining groups.
+
+    A person changes the score of each group by at most `moves`; if people are only added or removed, all scores change in one direction.
     """
     if query.choose is None:
         return ()
@@ -182,7 +183,7 @@ def _adding(norm: Norms, price: Price, size: int) -> Mechanism:
 
 
 def _quantiles(query: Query, measure: Measure, keys: tuple[int, ...], price: Price) -> tuple[Mechanism, ...]:
-    """The quantile, and two draws that aim so far beside it that they rarely land on the wrong side."""
+    """Return the mechanisms of the quantile and of both ends of its interval, shifted so that they are rarely on the wrong side."""
     third = _root_below(8 * price.rho_share / 3)  # an exponential mechanism of epsilon costs rho = epsilon**2 / 8
     parts = [third] * 3 if price.gaussian else [price.share / 2, price.share / 4, price.share / 4]
     middle, *ends = (
@@ -200,7 +201,7 @@ def _quantiles(query: Query, measure: Measure, keys: tuple[int, ...], price: Pri
 def _with_selection(
     measured: GroupingSet, query: Query, price: Price, delta: Fraction | None, selecting: int
 ) -> GroupingSet:
-    """Each key is kept by its own selection; a person is in at most so many groups, and pays for each."""
+    """Add the selection of private groups. It is charged once for each group that one person can be in."""
     if not is_selected(query, measured.keys):
         return measured
     assert delta is not None  # noqa: S101  a query without one was refused
@@ -211,7 +212,7 @@ def _with_selection(
 
 
 def _check_work(every_set: Sequence[tuple[Query, tuple[int, ...]]]) -> None:
-    """Noise and choices take time in proportion to cells: refused before anything is charged."""
+    """Refuse, before the charge, a query whose noise would take too long: its time is proportional to the cells."""
     work = 0
     for query, keys in every_set:
         groups = query.groups_in(keys)

@@ -1,4 +1,4 @@
-"""Text to plan: what a query means, and at what price."""
+"""Plan a query: from its text to the mechanisms that measure it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def plan_query(
     parameters: Parameters = (),
     today: date | None = None,
 ) -> Plan:
-    """The plan of a query, or a refusal by name. Reads the catalog and public tables, nothing else.
+    """Return the plan of a query, or refuse it. Reads only the catalog and public tables.
 
-    `epsilon` is the price of the whole query, `delta` what selecting groups may cost of it, `mechanism` laplace or gaussian;
-    each may stand in OPTIONS instead. `parameters` stand for ? and :name, `today` for CURRENT_DATE.
+    `epsilon` is the cost of the whole query, `delta` the part for selecting groups, `mechanism` laplace or gaussian; each may be in
+    OPTIONS instead. `parameters` are the values of ? and :name, `today` of CURRENT_DATE.
     """
     reading = read_query(sql, catalog, lookup, parameters=parameters, today=today)
     return at_price(reading, catalog, epsilon=epsilon, delta=delta, mechanism=mechanism)
@@ -44,14 +44,14 @@ def plan_query(
 def at_price(
     reading: Reading, catalog: Catalog, *, epsilon: Number | None, delta: Number | None, mechanism: str | None
 ) -> Plan:
-    """A reading with its mechanisms."""
+    """Return the plan of a parsed query for this epsilon."""
     options = reading.options
     _check_unit(reading, catalog)
-    drawn_by = _said_once(mechanism, options.mechanism, "mechanism") or "laplace"
+    drawn_by = _given_once(mechanism, options.mechanism, "mechanism") or "laplace"
     if drawn_by == "choose":
         reading, drawn_by = as_choice(reading), "laplace"
-    total = read_epsilon(_said_once(epsilon, options.epsilon, "epsilon"))
-    given = _said_once(delta, options.delta, "delta")
+    total = read_epsilon(_given_once(epsilon, options.epsilon, "epsilon"))
+    given = _given_once(delta, options.delta, "delta")
     aside = selection_delta(
         reading.queries, given=None if given is None else read_delta(given), usual=default_delta(catalog)
     )
@@ -73,9 +73,9 @@ _tree_of = IdentityCache(query_tree)
 
 
 def digest_of(plan: Plan, catalog: Catalog, *, data_version: int) -> str:
-    """The canonical query: equal where the same is measured at the same price on the same data.
+    """Return the digest of a query: equal if the same is measured at the same cost on the same data.
 
-    What is computed afterwards is no part of it: names, arithmetic, HAVING and ORDER BY read the same stored numbers.
+    What is computed after the noise is not part of it: names, arithmetic, HAVING and ORDER BY read the same stored numbers.
     """
     measured: list[Json] = [_tree_of(query) for query in plan.queries]
     prices: list[Json] = [[_price(part) for part in parts] for parts in plan.grouping_sets]
@@ -100,10 +100,12 @@ def _price(part: Any) -> Json:
     ]
 
 
-def _said_once(given: Any, option: Fraction | str | None, name: str) -> Any:
-    """What was said once, or twice the same."""
+def _given_once(given: Any, option: Fraction | str | None, name: str) -> Any:
+    """Return the value, which may be given twice if both are equal."""
     if given is not None and option is not None and given != option:
-        raise BadInput(f"{name} is said twice, differently.", next_step="Say it in OPTIONS or beside the question.")
+        raise BadInput(
+            f"{name} is given twice with different values.", next_step="Give it in OPTIONS or as an argument."
+        )
     return option if given is None else given
 
 
@@ -112,5 +114,6 @@ def _check_unit(reading: Reading, catalog: Catalog) -> None:
     units = {table.unit.column.lower() for table in catalog.tables.values() if table.unit is not None}
     if column is not None and column.lower() not in units:
         raise UnknownName(
-            "privacy_unit_column is not the catalog's.", next_step="Leave it out: the catalog says who a person is."
+            "privacy_unit_column is not that of the catalog.",
+            next_step="Leave it out: the catalog declares the privacy unit.",
         )

@@ -1,7 +1,7 @@
-"""What one person can add to the time of a query: all rows that they can have, each as dear as rows can be.
+"""The most that one person can add to the time of a query: all rows that a person can have, each as slow as a row can be.
 
-By the declared bounds only. Times are the most that anything was seen to take, times four (`algebra/registry.py`, Effort), so that nobody's
-rows decide in which class an answer leaves, how long its place is kept, or whether its reading ends in time.
+It depends on declared bounds only. Times are the largest measured ones, times four (`algebra/registry.py`, Effort), so that no person's rows
+decide the latency bucket of an answer, how long its slot is held, or whether its reading ends in time.
 """
 
 from __future__ import annotations
