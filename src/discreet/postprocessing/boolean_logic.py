@@ -20,7 +20,7 @@ _RULES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def joint_events(args: Sequence[Column]) -> Mapping[Hashable, int]:
-    """The events of all arguments, the same ones once."""
+    """Return the events of all arguments, each event once."""
     events: dict[Hashable, int] = {}
     for arg in args:
         for event, draws in arg.events.items():
@@ -29,7 +29,7 @@ def joint_events(args: Sequence[Column]) -> Mapping[Hashable, int]:
 
 
 def comparison(op: str) -> Callable[[Column, Column], Column]:
-    """The operator of a comparison."""
+    """Return the operator of a comparison."""
     rule = _RULES[op]
 
     def compared(a: Column, b: Column) -> Column:
@@ -40,7 +40,7 @@ def comparison(op: str) -> Callable[[Column, Column], Column]:
 
 
 def compare(rule: Callable[[Any, Any], Any], a: Column, b: Column) -> tuple[Mask, Mask]:
-    """Numbers with numbers, dates with dates, text with text; a date with a text by how it is written."""
+    """Compare numbers with numbers, dates with dates, text with text; a date with a text by its ISO form."""
     valid = a.valid & b.valid
     left, right = types_of(a), types_of(b)
     x: Values
@@ -67,7 +67,7 @@ def _compare_each(rule: Callable[[Any, Any], Any], a: Column, b: Column) -> tupl
 
 
 def truth(column: Column) -> tuple[Mask, Mask]:
-    """Where it is true, and where it is false."""
+    """Return where a column is true, and where it is false."""
     if column.values.dtype == np.bool_:
         return column.values & column.valid, ~column.values & column.valid
     values, valid = numbers(column)
@@ -76,45 +76,45 @@ def truth(column: Column) -> tuple[Mask, Mask]:
 
 
 def conjunction(*args: Column) -> Column:
-    """False where anything is; NULL where anything else is."""
+    """AND: false if an argument is false, else NULL if one is NULL."""
     sides = [truth(arg) for arg in args]
     true, false = reduce(operator.and_, (t for t, _ in sides)), reduce(operator.or_, (f for _, f in sides))
     return Column(true, true | false, joint_events(args), None, _settled(args))
 
 
 def disjunction(*args: Column) -> Column:
-    """True where anything is; NULL where anything else is."""
+    """OR: true if an argument is true, else NULL if one is NULL."""
     sides = [truth(arg) for arg in args]
     true, false = reduce(operator.or_, (t for t, _ in sides)), reduce(operator.and_, (f for _, f in sides))
     return Column(true, true | false, joint_events(args), None, _settled(args))
 
 
 def negation(column: Column) -> Column:
-    """True where it is false."""
+    """NOT: true if the argument is false."""
     true, false = truth(column)
     return Column(false, true | false, column.events, None, column.steady)
 
 
 def _settled(args: Sequence[Column]) -> bool:
-    """NULL AND x is NULL or not by what x is; without NULLs there is no such query."""
+    """Whether noise cannot decide which results are NULL: NULL AND x is NULL or not depending on x."""
     return all(arg.steady for arg in args) and (not joint_events(args) or all(arg.valid.all() for arg in args))
 
 
 def is_null(column: Column) -> Column:
-    """Never NULL itself; noise only where noise decides which cells are NULL."""
+    """IS NULL: it is noisy only if noise decides which cells are NULL."""
     return Column(~column.valid, np.ones(len(column), np.bool_), {} if column.steady else column.events)
 
 
 def not_null(column: Column) -> Column:
-    """The contrary of `is_null`."""
+    """IS NOT NULL, the opposite of `is_null`."""
     return Column(column.valid, np.ones(len(column), np.bool_), {} if column.steady else column.events)
 
 
 def between(column: Column, low: Column, high: Column) -> Column:
-    """At least the one and at most the other."""
+    """BETWEEN: at least `low` and at most `high`."""
     return conjunction(comparison(">=")(column, low), comparison("<=")(column, high))
 
 
 def among(column: Column, *values: Column) -> Column:
-    """Equal to one of the values."""
+    """IN: equal to one of the values."""
     return disjunction(*(comparison("=")(column, value) for value in values))

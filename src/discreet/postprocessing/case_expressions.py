@@ -1,4 +1,4 @@
-"""CASE, COALESCE, NULLIF, LEAST and GREATEST: one of several columns in each row."""
+"""CASE, COALESCE, NULLIF, LEAST and GREATEST: choose one of several columns in each row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Choice = NDArray[np.int64]
 
 
 def case(*args: Column) -> Column:
-    """Condition, result, condition, result, …, and what is left: NULL, if nothing is."""
+    """CASE: conditions and results alternate; a last argument without a condition is the ELSE, otherwise NULL."""
     conditions, results = list(args[0 : len(args) - 1 : 2]), list(args[1::2])
     results.append(args[-1] if len(args) % 2 else constant(None, len(args[0])))
     chosen = np.full(len(args[0]), len(results) - 1, np.int64)
@@ -33,7 +33,7 @@ def case(*args: Column) -> Column:
 
 
 def _hull(columns: Sequence[Column]) -> Around | None:
-    """Around every result: which of them the truth would have chosen is not known."""
+    """Return an interval around every result: the noisy conditions do not show which one the true values would choose."""
     arounds = [column.around for column in columns if column.around is not None]
     if not arounds:
         return None
@@ -57,7 +57,7 @@ def _chosen_sides(columns: Sequence[Column], chosen: Choice) -> Around | None:
 
 
 def _chosen_noises(columns: Sequence[Column], chosen: Choice) -> Noises | None:
-    """Still one fresh draw a row, where the results draw from different measures or are the same column."""
+    """Return the noise if it is still one independent draw for each row: the results are of different measures, or the same column."""
     noisy = [(at, column.noises) for at, column in enumerate(columns) if column.is_noisy]
     kinds: list[Any] = []
     sources: frozenset[Any] = frozenset()
@@ -75,7 +75,7 @@ def _chosen_noises(columns: Sequence[Column], chosen: Choice) -> Noises | None:
 
 
 def coalesce(*args: Column) -> Column:
-    """The first that is not NULL. Whether a noisy result is NULL may itself be noise: then what follows counts too."""
+    """COALESCE: the first that is not NULL. If noise decides which result is NULL, the interval covers all of them."""
     chosen = np.full(len(args[0]), -1, np.int64)
     for at in reversed(range(len(args))):
         chosen[args[at].valid] = at
@@ -86,7 +86,7 @@ def coalesce(*args: Column) -> Column:
 
 
 def nullif(column: Column, other: Column) -> Column:
-    """NULL where both are equal."""
+    """NULLIF: NULL if both are equal."""
     same, comparable = compare(operator.eq, column, other)
     events = joint_events((column, other))
     return Column(
@@ -95,12 +95,12 @@ def nullif(column: Column, other: Column) -> Column:
 
 
 def least(*args: Column) -> Column:
-    """The least value that is not NULL."""
+    """LEAST: the smallest value that is not NULL."""
     return _extreme(args, operator.lt, np.fmin)
 
 
 def greatest(*args: Column) -> Column:
-    """The largest value that is not NULL."""
+    """GREATEST: the largest value that is not NULL."""
     return _extreme(args, operator.gt, np.fmax)
 
 

@@ -1,4 +1,4 @@
-"""Numbers read off noisy measures, group by group, and where the bounded truth lies: from noisy integers and the mechanisms' errors alone.
+"""Estimates from noisy measures with their intervals, for each group: from noisy integers and the errors of mechanisms only.
 
 The measures of an estimate, in order:
 
@@ -37,7 +37,7 @@ _EPOCH = 719_163
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The groups of one grouping set: what was measured, how, and what left. `number` is the query's."""
+    """The groups of one grouping set: the query and its number, the mechanisms, and the released numbers."""
 
     number: int
     query: Query
@@ -57,7 +57,7 @@ class Cells:
         return self.draws(index).astype(np.float64)
 
     def width(self, index: int, level: Fraction) -> int:
-        """How far the noise of a measure reaches; what is public has none."""
+        """Return the half-width of the noise of a measure; 0 for a public measure."""
         mechanisms = self.grouping.mechanisms[index]
         return error_at(mechanisms[0], level) if mechanisms else 0
 
@@ -66,7 +66,7 @@ class Cells:
         return middle - width, middle + width
 
     def products(self, index: int, level: Fraction, most: Floats) -> Sides:
-        """Sums of squares or products: half a coarse unit a row may have been rounded away."""
+        """Return the interval of a sum of squares or products. Rounding may have removed half a coarse unit for each row."""
         coarser = self.measure(index).coarser
         room = self.width(index, level) + (most / 2 if coarser else 0.0)
         middle, unit = self.floats(index), 2.0**coarser
@@ -77,7 +77,7 @@ Read: TypeAlias = tuple[Values, Mask, Callable[[Fraction], Sides]]
 
 
 def estimated(estimate: Estimate, sets: Sequence[Cells]) -> Column:
-    """The column of an estimate over all grouping sets of a query, one below the other."""
+    """Return the column of an estimate over all grouping sets of a query."""
     with np.errstate(all="ignore"):
         parts = [ESTIMATES[estimate.kind].read(cells, estimate) for cells in sets]
 
@@ -103,7 +103,7 @@ def _is_mixed(values: Sequence[Values]) -> bool:
 
 
 def _noises(estimate: Estimate, sets: Sequence[Cells]) -> Noises:
-    """A plain measure: one draw a group."""
+    """Return the noise of a measure: one draw for each group."""
     (index,) = estimate.measures
     kinds: list[tuple[Mechanism, float]] = []
     which = []
@@ -123,7 +123,7 @@ def _there(cells: Cells) -> Mask:
 
 
 def _measured(cells: Cells, estimate: Estimate) -> Read:
-    """A count or a total; an integer where its unit is 1."""
+    """Read a count or a total; an integer if its unit is 1."""
     (index,) = estimate.measures
     unit = _unit(cells.measure(index))
     draws = cells.draws(index)
@@ -137,7 +137,7 @@ def _measured(cells: Cells, estimate: Estimate) -> Read:
 
 
 def _quantile(cells: Cells, estimate: Estimate) -> Read:
-    """The chosen candidate; around it the two further draws, up to the level that they were drawn for, else the bounds."""
+    """Read a quantile. Its interval is between the two further draws, or the bounds at a level above that of the draws."""
     (index,) = estimate.measures
     measure = cells.measure(index)
     mechanism = cells.grouping.mechanisms[index][0]
@@ -160,7 +160,7 @@ def _quantile(cells: Cells, estimate: Estimate) -> Read:
 
 
 def _average(cells: Cells, estimate: Estimate) -> Read:
-    """Centre + total / count, within what the bounds allow; a count below one counts as one."""
+    """Read an average: centre + total / count, clamped to the bounds. A count below one counts as one."""
     total, count = estimate.measures
     measure = cells.measure(total)
     (steps,), (centre,) = measure.steps, measure.centres
@@ -181,7 +181,7 @@ def _average(cells: Cells, estimate: Estimate) -> Read:
 
 
 def _spread(cells: Cells, estimate: Estimate) -> Read:
-    """Variance or deviation from the three sums: at most a quarter of the squared range, half of it for a sample of two."""
+    """Read a variance or standard deviation from three sums. It is at most a quarter of the squared range (half, for a sample of two)."""
     total, count, squares = estimate.measures
     sample, root = estimate.kind.endswith("samp"), estimate.kind.startswith("std")
     (steps,) = cells.measure(total).steps
@@ -206,13 +206,13 @@ def _spread(cells: Cells, estimate: Estimate) -> Read:
 
 
 def _paired(cells: Cells, estimate: Estimate) -> Read:
-    """Covariance, correlation and regression, from the sums of two numbers."""
+    """Read a covariance, correlation or regression from the sums of two numbers."""
     x, y, count, *squares, products = estimate.measures
     first, second = (paired_estimates.Axis.of(cells.measure(index)) for index in (x, y))
     rule = paired_estimates.Paired(estimate.kind, first, second)
 
     def at(level: Fraction | None) -> tuple[paired_estimates.Sums, Sides, list[Sides]]:
-        """The box of all sums; without a level, the point in its middle."""
+        """Return the box of all sums; without a level, its centre."""
         if level is None:
             sums = paired_estimates.Sums(*((part, part) for part in (cells.floats(index) for index in (x, y, count))))
             point = [

@@ -1,4 +1,4 @@
-"""How far a sum of independent noises reaches.
+"""Tail bounds for sums of independent noise.
 
 For independent Z_1 … Z_n and any λ > 0, P(|Σ c_i Z_i| >= w) <= 2 exp(-λ w + Σ ln E exp(λ c_i Z_i)) (Chernoff; all of them are symmetric). So
 w = (ln(2 / β) + Σ ln E exp(λ c_i Z_i)) / λ is enough for every λ, and the least over a grid of λ is taken. For the discrete Laplace of scale t,
@@ -22,12 +22,12 @@ Floats = NDArray[np.float64]
 _FEW = 8
 _GRID = 160
 _ROUNDING = 1 + 1e-9
-"""Sums of doubles are off by less."""
+"""The rounding errors of sums of doubles are smaller."""
 
 
 @lru_cache(maxsize=4096)
 def error_at(mechanism: Mechanism, level: Fraction) -> int:
-    """The error of one mechanism: exact, and so worth remembering, as the answers of a day share a few mechanisms."""
+    """Return the error of one mechanism. It is exact and slow, so it is cached: many answers share a few mechanisms."""
     return int(mechanism.error(level))
 
 
@@ -43,7 +43,7 @@ def reach(kinds: Sequence[tuple[Mechanism, float]], counts: NDArray[np.int64], l
 
 
 def _rounded_up(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """To twelve bits, so that a million running sums have a few thousand widths; more noises never reach less far."""
+    """Round counts up to twelve bits, so that a million running sums have a few thousand widths. More noise has no smaller bound."""
     _, exponents = np.frexp(counts.astype(np.float64))
     shifts = np.maximum(exponents.astype(np.int64) - 12, 0)
     return -(-counts >> shifts) << shifts

@@ -1,4 +1,4 @@
-"""What left: noisy integers, and the keys that may be shown."""
+"""Released groups: keys and noisy integers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ARROW: dict[Type, pa.DataType] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noisy:
-    """What left of one grouping set: its keys, and for each measure the noisy integers, groups by draws.
+    """The released groups of one grouping set: keys, and for each measure an array of noisy integers, groups by draws.
 
-    A quantile has three draws: the candidates chosen for itself and for the ends of its interval; everything else has one. Integers that do not
-    fit 64 bits are Python's.
+    A quantile has three draws: the candidates chosen for itself and for both ends of its interval. Other measures have one. Integers beyond
+    64 bits are Python integers.
     """
 
     keys: tuple[pa.Array, ...]
@@ -34,4 +34,4 @@ class Noisy:
 
 
 Noisies: TypeAlias = Sequence[Sequence[Noisy]]
-"""Of each query, and of each of its grouping sets."""
+"""By query and by grouping set."""

@@ -79,7 +79,7 @@ def _numeric(
 
 
 def combined(args: Sequence[Column], ends: Callable[..., Sides]) -> Around | None:
-    """The interval of a result; None where an argument has none."""
+    """Return the interval of a result; None if an argument has none."""
     arounds = [arg.around for arg in args if arg.around is not None]
     if len(arounds) != len(args):
         return None
@@ -93,7 +93,7 @@ def combined(args: Sequence[Column], ends: Callable[..., Sides]) -> Around | Non
 
 
 def _root(column: Column) -> Column:
-    """Noise below 0 counts as 0; an exact number below 0 has no root."""
+    """SQRT: a noisy number below 0 counts as 0; an exact number below 0 has no root."""
     values, valid = numbers(column)
     defined = np.ones(len(column), np.bool_) if column.is_noisy else (number_rules.floats(values) >= 0)
     roots = np.sqrt(np.maximum(number_rules.floats(values), 0.0))
@@ -116,7 +116,7 @@ def _text(column: Column) -> Column:
 
 
 def _concatenated(*args: Column) -> Column:
-    """NULLs are left out; a text that is too long is NULL, so that none can be doubled without end."""
+    """Concatenate texts without NULLs. A result that is too long is NULL, so that texts cannot grow without limit."""
     size = len(args[0])
     texts: list[Any] = [as_text(arg) for arg in args]
     joined = objects_of(("".join(parts) for parts in zip(*texts, strict=True)), size)

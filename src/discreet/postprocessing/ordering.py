@@ -17,7 +17,7 @@ Codes = NDArray[np.int64]
 
 
 def ranks(column: Column) -> tuple[Codes, int]:
-    """The place of each value among the different ones, counted from 0, NULL behind all; and how many places there are."""
+    """Return the rank of each value among the distinct ones, from 0 with NULL last; and the number of ranks."""
     codes = np.zeros(len(column), np.int64)
     present = column.values if column.valid.all() else column.values[column.valid]
     inner, count = _ranked(present, types_of(column))
@@ -44,14 +44,14 @@ def _ranked(values: NDArray[Any], types: set[type]) -> tuple[Codes, int]:
 
 
 def sortable(value: Any) -> tuple[int, Any]:
-    """Numbers, then dates, then text; a truth value is a number here."""
+    """Return a sort key: numbers, then dates, then text. Booleans are numbers."""
     if isinstance(value, int | float):
         return 0, value
     return (1, text_of(value)) if isinstance(value, date) else (2, str(value))
 
 
 def groups(columns: Sequence[Column], size: int) -> tuple[Codes, int]:
-    """A number for each combination of values, NULL equal to NULL, in the order of their first rows; and how many there are."""
+    """Return a number for each combination of values, in the order of first rows, and how many there are. NULL equals NULL."""
     if not columns:
         return np.zeros(size, np.int64), 1
     codes, count = ranks(columns[0])
@@ -75,7 +75,7 @@ def _dense(codes: Codes) -> tuple[Codes, int]:
 
 
 def sort_keys(order: Sequence[tuple[Column, bool]]) -> list[Codes]:
-    """For each column, and whether it falls, numbers that rise in the wanted order; NULLs are last either way."""
+    """Return numbers that increase in the requested order, for each column and its direction. NULLs are last in both directions."""
     keys = []
     for column, falling in order:
         codes, count = ranks(column)
@@ -84,7 +84,7 @@ def sort_keys(order: Sequence[tuple[Column, bool]]) -> list[Codes]:
 
 
 def sorted_rows(keys: Sequence[Codes], size: int) -> Codes:
-    """The rows in order, the first key most important; equal rows stay as they are."""
+    """Return the rows in order by the first key, then the next. Equal rows keep their order."""
     if not keys:
         return np.arange(size)
     return np.lexsort(tuple(reversed(keys))).astype(np.int64)

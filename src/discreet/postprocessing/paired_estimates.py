@@ -81,13 +81,13 @@ class Paired:
     y: Axis
 
     def value(self, sums: Sums, products: Sides, squares: list[Sides]) -> tuple[Floats, Mask]:
-        """The number itself: the box is one point, and a spread of 0 or less has no correlation."""
+        """Return the estimate: the box is one point. A variance of 0 or less has no correlation."""
         low, _ = self._rule(sums, products, squares)
         defined = np.isfinite(low)
         return np.where(defined, low, 0.0) + 0.0, defined
 
     def around(self, sums: Sums, products: Sides, squares: list[Sides]) -> Sides:
-        """The worst over the box; all that bounds allow for tiny groups, and where a divisor may be 0."""
+        """Return the worst case over the box; everything that bounds allow for tiny groups and if a divisor may be 0."""
         tiny = ~(sums.count[0] >= 2)
         low, high = self._rule(sums.floored(), products, squares)
         least, most = self._allowed(np.full(len(low), -np.inf), np.full(len(low), np.inf))
@@ -123,7 +123,7 @@ class Paired:
         return self.x.step * self.y.step
 
     def _variance(self, sums: Sums, total: Sides, squares: Sides) -> Sides:
-        """Unknown (and so no divisor) unless it is surely above 0."""
+        """Return the variance; NaN unless it is certainly above 0, so that it can be a divisor."""
         low, high = Sums(total, total, sums.count).about(squares, sample=False, is_square=True)
         sure = low > 0
         return np.where(sure, low, np.nan), np.where(sure, high, np.nan)

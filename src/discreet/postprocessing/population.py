@@ -1,4 +1,4 @@
-"""Population intervals: the people in the data are taken to be independent draws from a large population. Computed from noisy numbers alone.
+"""Population intervals: the people in the data are assumed to be independent draws from a large population. Computed from noisy numbers only.
 
 A cell covers what its count would be in expectation over such samples; a share or mean, the expected total of one person over the expected
 number of their rows. Half of the allowed error goes to the noise, half to the sampling, and the worst case within the noise is taken. A person's
@@ -52,20 +52,20 @@ Floats: TypeAlias = NDArray[np.float64]
 _COUNTS = (MeasureKind.ROWS, MeasureKind.PRESENT, MeasureKind.PEOPLE)
 _HALVINGS = 60
 _LARGEST = Fraction(2) ** 100
-"""A share times more than this may be no double."""
+"""A share times more than this may overflow a double."""
 _FINEST = 30
-"""λ down to 2**-30: as many people as there are."""
+"""λ goes down to 2**-30: a smaller λ would help only with more people than there are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A count, to which a person adds at most `most`."""
+    """A count to which one person adds at most `most`."""
 
     most: int
     beside = ()
 
     def sides(self, noise: Sides, _: Sequence[Sides], error: float) -> Sides:
-        """Where the expected count lies."""
+        """Return the interval of the expected count."""
         fewest, largest = (np.maximum(end, 0.0) / self.most for end in noise)
         sure = math.log(2) - math.log(error)
         low = _furthest(_poisson(fewest), fewest, np.maximum(fewest - np.sqrt(2 * sure * fewest), 0.0), sure)
@@ -75,7 +75,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Averaged:
-    """A mean or share between `low` and `high`, with up to `most` rows of a person; beside it its count, and its variance if that is paid for."""
+    """A mean or share between `low` and `high`, with at most `most` rows of a person. `beside`: its count, and its variance if measured."""
 
     most: int
     low: float
@@ -83,7 +83,7 @@ class Averaged:
     beside: tuple[Estimate, ...]
 
     def sides(self, noise: Sides, beside: Sequence[Sides], error: float) -> Sides:
-        """Where the expected mean lies; anywhere in the range, where there may be nobody."""
+        """Return the interval of the expected mean; the whole range if the group may be empty."""
         width = self.high - self.low
         if not width:
             return noise
@@ -106,7 +106,7 @@ Sampled: TypeAlias = Counted | Averaged
 def population_sides(
     plan: Plan, noisy: Sequence[Sequence[Noisy]], level: Number
 ) -> list[list[tuple[float, float] | None]]:
-    """For each column its cells' intervals, None where they are not defined. They contain the noise intervals of the same level."""
+    """Return the intervals of each column; None if undefined. They contain the noise intervals of the same level."""
     error = (1 - read_level(level)) / 2
     sampled = _sampled(plan)
     beside = tuple(dict.fromkeys(part for rule in sampled if rule is not None for part in rule.beside))
@@ -121,7 +121,7 @@ def population_sides(
 def _cells(
     rule: Sampled | None, column: Column, beside: Sequence[Column], error: Fraction
 ) -> list[tuple[float, float] | None]:
-    """All draws behind a cell hold together but for half of the error; the other half is the sampling's."""
+    """Half of the allowed error is for all draws behind a cell together, the other half for the sampling."""
     arounds = [part.around for part in (column, *beside) if part.around is not None]
     if rule is None or not column.is_noisy or len(arounds) <= len(beside):
         return [None] * len(column)
@@ -138,7 +138,7 @@ def _cells(
 
 
 def _sampled(plan: Plan) -> list[Sampled | None]:
-    """Of each column."""
+    """Return the sampling rule of each column."""
     shown = _shown(plan.view)
     if shown is None:
         return [None] * len(plan.columns)
@@ -171,7 +171,7 @@ def _mean(query: Query, total: int, count: int) -> Averaged:
 
 
 def _share(query: Query, after: After) -> Averaged | None:
-    """A count over a count of the same rows or more of them, times a constant."""
+    """Return the rule of a share: a count divided by a count of the same rows or more, times a constant."""
     factor, quotient = _factored(after)
     if not (isinstance(quotient, Apply) and quotient.op == "/"):
         return None
@@ -186,7 +186,7 @@ def _share(query: Query, after: After) -> Averaged | None:
 
 
 def _is_part(some: Measure, every: Measure) -> bool:
-    """Whether every row (or person) that one counts is counted by the other."""
+    """Return whether every row (or person) counted by the first is counted by the second."""
     if not {some.kind, every.kind} <= set(_COUNTS) or (some.kind is MeasureKind.PEOPLE) != (
         every.kind is MeasureKind.PEOPLE
     ):
@@ -198,7 +198,7 @@ def _is_part(some: Measure, every: Measure) -> bool:
 
 
 def _factored(after: After) -> tuple[Fraction, After]:
-    """A positive constant times what is left; casts to reals and NULLIF(x, 0) are seen through."""
+    """Split off a positive constant factor. Casts to reals and NULLIF(x, 0) are ignored."""
     match after:
         case Apply("cast_real", (inner,)) | Apply("nullif", (inner, Constant(0))):
             return _factored(inner)
@@ -209,7 +209,7 @@ def _factored(after: After) -> tuple[Fraction, After]:
 
 
 def _most_rows(query: Query, measure: Measure) -> int:
-    """The most rows of a person in one cell."""
+    """Return the most rows of one person in one cell."""
     limits = query.limits
     if measure.kind is MeasureKind.PEOPLE:
         return 1
@@ -221,7 +221,7 @@ def _most_rows(query: Query, measure: Measure) -> int:
 
 
 def _shown(view: View) -> tuple[int, list[After]] | None:
-    """The query, and each column as an expression over its measures; None for what is put together from several rows or releases."""
+    """Return the query and each column as an expression over its measures; None if several rows or releases are combined."""
     match view:
         case Release():
             return view.query, [after for _, after in view.columns]
@@ -262,7 +262,7 @@ def _with(view: View, more: Sequence[After]) -> tuple[View, int]:
 
 
 def _furthest(distance: Callable[[Floats], Floats], near: Floats, far: Floats, most: Floats | float) -> Floats:
-    """How far one can go from `near` towards `far` before `distance`, which grows, is above `most`; rounded outwards."""
+    """Return how far one can go from `near` towards `far` until the increasing `distance` exceeds `most`; rounded outwards."""
     for _ in range(_HALVINGS):
         middle = (near + far) / 2
         within = distance(middle) <= most
@@ -290,15 +290,13 @@ def _relative(a: Floats, b: Floats) -> Floats:
 
 
 def _bernstein(variance: Floats, people: Floats, error: float) -> Floats:
-    """How far mean and expectation are apart, in parts of the range: the least over all λ, of which each may be used."""
+    """Return a bound on |mean - expectation| relative to the range: the smallest over all λ, each of which is valid."""
     far = np.full(len(people), np.inf)
     for k in range(1, _FINEST + 1):
         slope = 2.0**-k
         cumulant = -slope - math.log1p(-slope)
         sure = math.log(2 * k * (k + 1)) - math.log(error)
         left = cumulant * variance + sure / people
-        root = np.sqrt(
-            slope**2 - 4 * cumulant * left
-        )  # NaN: this λ bounds nothing. The other root is beyond the range.
+        root = np.sqrt(slope**2 - 4 * cumulant * left)  # NaN: this λ gives no bound; the other root is beyond the range
         far = np.fmin(far, 2 * left / (slope + root))
     return far

@@ -1,4 +1,4 @@
-"""Rows of an answer put together: sums, averages, extremes and counts of groups of rows, or of windows over them."""
+"""Aggregates over rows of an answer: sums, averages, extremes and counts of groups of rows, or of windows."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SAFE = 2.0**62
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frames:
-    """Which rows each result is made of.
+    """Which rows each result aggregates.
 
-    `rows` are all rows, part by part and in order within each; a part begins at each of `starts`. A result is of a whole part; or, where there
-    is an order, of a part's rows up to the last one that is equal to a row in that order (`upto`). With `each`, every row has a result.
-    `cells` is the most rows that one result may be made of, had the noise been otherwise.
+    `rows` are all rows, partition by partition and in order within each; a partition starts at each of `starts`. A result aggregates a whole
+    partition; or, with an order, its rows up to the last one that is equal in that order (`upto`). With `each`, every row has a result.
+    `cells` is the most rows that one result could aggregate under other noise.
     """
 
     rows: Codes
@@ -37,7 +37,7 @@ class Frames:
     is_noisy: bool
 
     def folded(self, rule: np.ufunc, values: Values) -> Values:
-        """One value for each result; values are given row by row as the table has them."""
+        """Return one value for each result. `values` are in the order of the table."""
         ordered = values[self.rows]
         if self.upto is not None:
             return self._back(_running(rule, ordered, self.starts, self.lengths)[self.upto])
@@ -45,14 +45,14 @@ class Frames:
         return self._back(np.repeat(found, self.lengths)) if self.each else found
 
     def _back(self, ordered: Values) -> Values:
-        """From the order of the frames to that of the table."""
+        """Reorder from the order of the frames to that of the table."""
         back = np.empty_like(ordered)
         back[self.rows] = ordered
         return back
 
 
 def _running(rule: np.ufunc, values: Values, starts: Codes, lengths: Codes) -> Values:
-    """Accumulated within each part: part by part, or position by position where parts are many and short."""
+    """Accumulate within each partition: one by one, or position by position if partitions are many and short."""
     result = values.copy()
     longest = int(lengths.max(initial=0))
     if len(starts) <= longest:
@@ -74,7 +74,7 @@ def frames_of(
     chosen_by_noise: bool,
     each: bool,
 ) -> Frames:
-    """The frames of a window, or of groups. `population` is how many rows there might have been."""
+    """Return the frames of a window, or of groups. `population` is the most rows that there could be."""
     codes, _ = groups(partition, size)
     keys = sort_keys(order)
     rows = sorted_rows([codes, *keys] if partition else keys, size)
@@ -87,7 +87,7 @@ def frames_of(
 
 
 def _last_peers(codes: Codes, keys: Sequence[Codes]) -> Codes:
-    """For each row in order, the place of the last row of its part that is equal in the order."""
+    """Return, for each row in order, the position of the last row of its partition that is equal in the order."""
     differs = np.zeros(len(codes), np.bool_)
     for key in (codes, *keys):
         differs[1:] |= key[1:] != key[:-1]
@@ -156,12 +156,12 @@ def _added(values: Values, frames: Frames) -> Values:
 
 
 def _draws(column: Column, frames: Frames) -> int:
-    """How many draws stand behind one result, at most: those of every row that it may be made of."""
+    """Return the most draws behind one result: those of every row that it could aggregate."""
     return max(1, frames.cells * sum(column.events.values()))
 
 
 def _independent(column: Column, frames: Frames, totals: Values, divisor: Codes) -> Callable[[Fraction], Sides]:
-    """A sum of independent noises is one event, and reaches less far than all of them one by one."""
+    """Return the interval of a sum of independent noises. It is one event, and narrower than the sum of the single intervals."""
     noises = column.noises
     assert noises is not None  # noqa: S101  asked before
     counts = [
@@ -179,9 +179,9 @@ def _independent(column: Column, frames: Frames, totals: Values, divisor: Codes)
 
 
 def _each(column: Column, rule: Callable[[NDArray[np.float64]], Any]) -> Callable[[Fraction], Sides] | None:
-    """The ends of a result from the ends of every row; what is not known of a row is infinite.
+    """Return the interval of a result from the intervals of its rows; an unknown end is infinite.
 
-    Exact values of rows that noise chose have none: there is no saying which rows the truth would have chosen.
+    Exact values of rows that noise selected have no interval: the true values might have selected other rows.
     """
     inner = column.around
     if inner is None or not column.is_noisy:
@@ -197,7 +197,7 @@ def _each(column: Column, rule: Callable[[NDArray[np.float64]], Any]) -> Callabl
 
 
 def _extreme(op: str, column: Column, frames: Frames, event: Hashable) -> Column:
-    """By rank, so that every type has a least and a largest value."""
+    """MIN and MAX, by rank, so that they work for every type."""
     rule: np.ufunc = np.minimum if op == "min" else np.maximum
     codes, count = ranks(column)
     skipped = count if op == "min" else -1

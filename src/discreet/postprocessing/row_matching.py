@@ -1,4 +1,4 @@
-"""Pairs of rows of two released tables: all of them, or those that equalities leave."""
+"""Join the rows of two released tables: all pairs, or those that satisfy equalities."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from discreet.postprocessing.ordering import groups
 
 Rows = NDArray[np.int64]
 Side: TypeAlias = tuple[Sequence[Column], int]
-"""Columns, and how many rows they have."""
+"""Columns and their number of rows."""
 MOST_CELLS = 2 * 10**7
 
 
 def matching_rows(first: Side, second: Side, where: After | None) -> tuple[Rows, Rows]:
-    """Rows of the left and of the right, side by side, in the order of the left.
+    """Return matching rows of the left and of the right, in the order of the left.
 
-    The condition is looked at for equalities between the two only; whoever asks applies it to the pairs.
+    Only equalities between both sides are used here; the caller applies the whole condition to the pairs.
     """
     (left, ours), (right, theirs) = first, second
     shared = [(a, b - len(left)) for a, b in equalities(where) if a < len(left) <= b < len(left) + len(right)]
@@ -44,7 +44,7 @@ def matching_rows(first: Side, second: Side, where: After | None) -> tuple[Rows,
 
 
 def check_size(rows: int, columns: int) -> None:
-    """A table must fit into memory; how many rows have left is no secret any more."""
+    """Refuse a table that does not fit into memory. The number of released rows is public."""
     if rows * columns > MOST_CELLS:
         raise TooLarge(
             "The table would have more than twenty million cells.", next_step="Join the tables on equal keys."
@@ -52,7 +52,7 @@ def check_size(rows: int, columns: int) -> None:
 
 
 def equalities(where: After | None) -> Iterator[tuple[int, int]]:
-    """Columns that a condition has equal, the first of them first."""
+    """Return the pairs of columns that a condition requires to be equal, the smaller position first."""
     if not isinstance(where, Apply):
         return
     if where.op == "and":

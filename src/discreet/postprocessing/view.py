@@ -1,4 +1,4 @@
-"""The table that a plan shows, computed from what left and from nothing else."""
+"""Compute the answer table of a plan from released numbers only."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from discreet.postprocessing.row_matching import check_size, matching_rows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Columns of one length. `population` is how many rows there were before noisy values chose among them."""
+    """Columns of one length. `population` is the number of rows before noisy values filtered them."""
 
     columns: tuple[Column, ...]
     size: int
@@ -64,12 +64,12 @@ class Table:
 
 
 def table_of(plan: Plan, noisy: Sequence[Sequence[Noisy]]) -> Table:
-    """The columns of the plan's view, over what left of each query."""
+    """Return the table of the plan's view, from the released groups of each query."""
     return _Viewer(plan, noisy).table(plan.view)
 
 
 class _Viewer:
-    """Evaluates tables bottom-up; what stands twice is evaluated once, so that both read the same sample."""
+    """Evaluates tables bottom-up. A table that is used twice is evaluated once, so that both uses read the same noise."""
 
     def __init__(self, plan: Plan, noisy: Sequence[Sequence[Noisy]]) -> None:
         self._plan, self._noisy = plan, noisy
@@ -125,7 +125,7 @@ class _Viewer:
         return constant(self._plan.people, size)
 
     def _paired(self, view: View, where: After | None) -> Table:
-        """Every row beside every other; only those that WHERE's equalities leave are ever made."""
+        """Join two tables. Only pairs of rows that satisfy the equalities in WHERE are created."""
         if not isinstance(view, Pairs):
             return self.table(view)
         left, right = self._paired(view.left, where), self.table(view.right)
@@ -139,12 +139,12 @@ class _Viewer:
 
 
 def _tagged(column: Column, tag: int) -> Column:
-    """The same measure on either side is of another row."""
+    """Mark the side of a join in the events: the same measure on the other side belongs to another row."""
     return replace(column, events={(tag, event): draws for event, draws in column.events.items()})
 
 
 def _key(key: int, sets: Sequence[Cells]) -> Column:
-    """A key over all sets, NULL where it is rolled up."""
+    """Return a key over all grouping sets; NULL if it is rolled up."""
     parts = [
         from_arrow(cells.noisy.keys[cells.grouping.keys.index(key)])
         if key in cells.grouping.keys
@@ -155,7 +155,7 @@ def _key(key: int, sets: Sequence[Cells]) -> Column:
 
 
 def _below_each_other(parts: Sequence[Column]) -> Column:
-    """Columns end to end."""
+    """Concatenate columns."""
     if len(parts) == 1:
         return parts[0]
     arounds = [(part.around, len(part)) for part in parts]
@@ -182,7 +182,7 @@ def _columns_of(leaf: After) -> int:
 
 
 def _selected(table: Table, columns: Sequence[After], where: After | None, place: Callable[[After], int]) -> Table:
-    """Columns computed from the rows whose condition is true; windows see these rows only."""
+    """Compute columns from the rows whose condition is true. Windows see only these rows."""
     if where is not None:
         condition = _Scope(table, place).column(where)
         table = table.kept(truth(condition)[0], by_noise=condition.is_noisy)
@@ -200,7 +200,7 @@ def _sorted(table: Table, view: Sorted) -> Table:
 
 
 def _folded(table: Table, view: Folded) -> Table:
-    """One row for each combination of keys, in the order of their first rows; one row in all without keys."""
+    """Return one row for each combination of keys, in the order of their first rows; without keys, one row."""
     scope = _Scope(table, _columns_of)
     keys = [scope.column(after) for _, after in view.keys]
     if not table.size and not keys:
@@ -217,7 +217,7 @@ def _folded(table: Table, view: Folded) -> Table:
 
 
 def _nothing(view: Folded) -> Table:
-    """Without any row there is nothing to sum, and it is counted 0."""
+    """Return the aggregates of an empty table: COUNT is 0, the others are NULL."""
     columns = [exact_column(np.zeros(1, np.int64)) if op == "count" else constant(None, 1) for _, op, _ in view.folds]
     return Table(tuple(columns), 1, 1)
 
@@ -230,7 +230,7 @@ def _stacked(tables: Sequence[Table]) -> Table:
 
 
 class _Scope:
-    """Expressions over one table. A window that stands twice is one, and its draws are counted once."""
+    """Evaluates expressions over one table. A window that is used twice is computed once, so that its draws are counted once."""
 
     def __init__(self, table: Table, place: Callable[[After], int]) -> None:
         self._table, self._place = table, place
