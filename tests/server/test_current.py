@@ -12,7 +12,7 @@ from discreet.errors import BadCatalog, DiscreetError, StoreUnavailable
 from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
-from discreet.server.jobs.current_curator import Current
+from discreet.server.jobs.current_curator import CurrentCurator
 from tests.commands import run_apart
 from tests.opening import open_curator, start_ledger
 from tests.server.conftest import client_of
@@ -31,7 +31,7 @@ def config(tmp_path):
 @pytest.fixture
 def current(config):
     with open_curator(config) as curator:
-        made = Current(curator, config, now=Clock())
+        made = CurrentCurator(curator, config, now=Clock())
         yield made
         made.close()
 
@@ -60,33 +60,33 @@ def edit(config, before, after):
 
 
 def test_a_question_under_way_ends_on_its_own_snapshot_and_the_next_has_the_new_one(config, current):
-    with current.held() as older:
+    with current.acquire() as older:
         halve(config)
-        assert current.facts()["source_changed"]
+        assert current.status()["source_changed"]
         assert current.refresh(by="key 1", takes_catalog=True) == 2
-        with current.held() as newer:
+        with current.acquire() as newer:
             assert (older.version, newer.version) == (1, 2)
             assert counted(newer) < 0.8 * counted(older)
-    current.look()
+    current.update()
     assert older.ask("SELECT COUNT(*) AS n FROM patients", epsilon=1).rows, "kept for who asks again"
     current._now.now = 601.0
-    with current.held_earlier():
-        current.look()
+    with current.acquire_earlier():
+        current.update()
         assert older.ask("SELECT COUNT(*) AS n FROM patients", epsilon=2).rows, "and until the last question has ended"
     with pytest.raises(DiscreetError):
         older.ask("SELECT COUNT(*) AS n FROM patients", epsilon=3)
 
-    assert not current.facts()["source_changed"]
+    assert not current.status()["source_changed"]
 
 
 def test_a_refresh_by_another_process_is_noticed(config, current):
     halve(config)
     run_apart("refresh", "--config", config)
-    before = current.facts()
+    before = current.status()
     assert (before["data_version"], before["newest_data_version"]) == (1, 2)
-    current.look()
-    assert current.facts()["data_version"] == 2
-    with current.held() as curator:
+    current.update()
+    assert current.status()["data_version"] == 2
+    with current.acquire() as curator:
         assert counted(curator) == pytest.approx(pq.read_metadata(config.parent / VISITS).num_rows, abs=60)
 
 
@@ -99,22 +99,22 @@ def test_a_catalog_that_was_not_changed_is_not_stated_again_with_a_newer_data_ve
     halve(config)
     run_apart("refresh", "--config", other)
     ledger = current.curator.ledger
-    current.look()
-    assert current.facts()["data_version"] == 2
+    current.update()
+    assert current.status()["data_version"] == 2
     assert ledger.account().cap.epsilon == 3.0
     assert (ledger.totals().declared, ledger.totals().closed) == ({"analyst:bob"}, {"analyst:alice"})
 
 
 def test_a_changed_catalog_is_served_and_its_caps_count(config, current):
-    with current.held() as curator:
+    with current.acquire() as curator:
         before = counted(curator)
     edit(config, "max_rows = 20", "max_rows = 2")
     config.write_text(config.read_text() + "\n[budget.analysts.bob]\nepsilon = 1.0\n")
-    assert current.facts()["catalog_changed"]
-    current.look()
-    facts = current.facts()
+    assert current.status()["catalog_changed"]
+    current.update()
+    facts = current.status()
     assert (facts["data_version"], facts["catalog_changed"], facts["problem"]) == (1, False, None)
-    with current.held() as curator:
+    with current.acquire() as curator:
         assert counted(curator) < before, "the same words of another catalog are another question"
     assert "bob" in {account.account for account in current.curator.budget()}
 
@@ -136,16 +136,16 @@ def test_a_catalog_that_cannot_be_served_changes_nothing_and_says_why_until_it_i
     edit(config, before, after)
     config.write_text(config.read_text() + "\n[budget.analysts.bob]\nepsilon = 1.0\n")
     served = current.curator
-    current.look()
-    problem = current.facts()["problem"]
+    current.update()
+    problem = current.status()["problem"]
     assert words in problem["message"] + problem["next_step"]
     assert current.curator is served
     assert current.curator.budget() == accounts
-    with current.held() as curator:
+    with current.acquire() as curator:
         assert counted(curator) > 0
     config.write_text(text)
-    current.look()
-    assert current.facts()["problem"] is None
+    current.update()
+    assert current.status()["problem"] is None
 
 
 def test_what_is_refused_is_tried_again_only_when_something_changed(config, current, monkeypatch):
@@ -153,10 +153,10 @@ def test_what_is_refused_is_tried_again_only_when_something_changed(config, curr
     monkeypatch.setattr("discreet.server.jobs.current_curator.successor", lambda *_, **__: tries.append(1) or _refuse())
     config.write_text(config.read_text() + "\n")
     for _ in range(3):
-        current.look()
+        current.update()
     assert len(tries) == 1
     config.write_text(config.read_text() + "\n")
-    current.look()
+    current.update()
     assert len(tries) == 2
 
 
@@ -168,17 +168,17 @@ def test_a_refresh_that_cannot_be_read_leaves_the_older_version_in_service(confi
     (config.parent / VISITS).write_bytes(b"no parquet")
     with pytest.raises(BadCatalog):
         current.refresh(by="key 1", takes_catalog=True)
-    with current.held() as curator:
+    with current.acquire() as curator:
         assert curator.version == 1
         assert counted(curator) > 0
-    assert current.facts()["problem"]["code"] == "bad-catalog"
+    assert current.status()["problem"]["code"] == "bad-catalog"
 
 
 def test_a_catalog_that_was_edited_while_the_server_started_is_not_taken_for_the_one_it_serves(config):
     with open_curator(config) as curator:
         edit(config, "max_rows = 20", "max_rows = 2")
-        current = Current(curator, config)
-        assert current.facts()["catalog_changed"]
+        current = CurrentCurator(curator, config)
+        assert current.status()["catalog_changed"]
 
 
 def test_a_running_server_notices_a_refresh_a_cap_and_a_catalog(server):
@@ -225,26 +225,26 @@ def _until(holds):
 def test_other_files_and_other_people_are_not_served_by_a_change_of_the_catalog(config, current, before, after):
     """Who has a key for the page could read another dataset's files with it, write over them, or protect visits instead of patients."""
     edit(config, before, after)
-    current.look()
-    problem = current.facts()["problem"]
-    assert "Start the server again" in problem["next_step"] or "new books" in problem["next_step"]
+    current.update()
+    problem = current.status()["problem"]
+    assert "Restart the server" in problem["next_step"] or "new books" in problem["next_step"]
     assert current.curator.declared.tables["visits"].unit.column == "patient_id"
 
 
 def test_a_refresh_serves_a_catalog_that_waits_only_if_the_owner_wants_it(config, current):
     halve(config)
     edit(config, "max_rows = 20", "max_rows = 2")
-    current.look()
-    assert current.facts()["problem"]["code"] == "source-changed"
+    current.update()
+    assert current.status()["problem"]["code"] == "source-changed"
     assert current.refresh(by="key 1", takes_catalog=False) == 2
     for _ in range(2):
-        facts = current.facts()
+        facts = current.status()
         assert (facts["data_version"], facts["catalog_changed"], facts["source_changed"]) == (2, True, False)
         assert facts["problem"]["code"] == "source-changed"
         assert current.curator.declared.tables["visits"].max_rows == 20
-        current.look()
+        current.update()
     assert current.refresh(by="key 2", takes_catalog=True) == 2
-    assert not current.facts()["catalog_changed"]
+    assert not current.status()["catalog_changed"]
     assert current.curator.declared.tables["visits"].max_rows == 2
 
 
@@ -257,7 +257,7 @@ def test_a_steward_s_refresh_keeps_no_new_catalog_from_being_served(config, curr
     (config.parent / VISITS).write_bytes(whole)
     current.refresh(by="key 1", takes_catalog=False)
     assert current.curator.declared.tables["visits"].max_rows == 20
-    current.look()
+    current.update()
     assert current.curator.declared.tables["visits"].max_rows == 2
 
 
@@ -266,8 +266,8 @@ def test_a_steward_s_refresh_puts_no_cap_and_no_analyst_back_that_the_owner_took
     edit(config, "[budget.analysts.alice]", "[budget.analysts.bob]")
     edit(config, "[source]", "[engine]\nseconds = 30\n\n[source]")  # which a running server keeps
     run_apart("refresh", "--config", config)
-    current.look()
-    assert current.facts()["problem"] is not None
+    current.update()
+    assert current.status()["problem"] is not None
     before, ledger = current.curator.budget(), current.curator.ledger
     head = ledger.head()
     current.refresh(by="key 1", takes_catalog=False)
@@ -296,7 +296,7 @@ def served(config):
 
 def new_catalog(config, service):
     edit(config, "max_rows = 20", "max_rows = 2")
-    service.current.look()
+    service.current.update()
 
 
 def new_data(config, service):

@@ -223,9 +223,9 @@ def with_a_name_that_is_no_address(folder):
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (with_one_name, "Two datasets would be called clinic"),
-        (with_one_ledger, "Two catalogs name the ledger, collections or snapshot ledger.sqlite"),
-        (with_a_name_that_is_no_address, "'b;c' cannot be one of several"),
+        (with_one_name, "Two datasets have the name clinic"),
+        (with_one_ledger, "Two catalogs use the same ledger, collector database or snapshot: ledger.sqlite"),
+        (with_a_name_that_is_no_address, "'b;c' cannot be part of an address"),
     ],
 )
 def test_datasets_that_cannot_stand_side_by_side_are_refused_before_any_is_opened(made, words, tmp_path, monkeypatch):

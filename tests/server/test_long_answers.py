@@ -21,7 +21,7 @@ from discreet.server.http.serializers import Form
 from discreet.server.http.streaming import LongAnswerQuota
 from discreet.server.http.telemetry import Telemetry
 from discreet.server.http.thread_pools import ThreadPools
-from discreet.server.jobs.running_queries import Queries
+from discreet.server.jobs.running_queries import RunningQueries
 from discreet.server.jobs.time_budget import TimeBudget
 from tests.server.conftest import Server
 from tests.server.test_unauthenticated_load import LARGE, heads
@@ -135,10 +135,10 @@ def test_who_waits_when_the_server_stops_hears_json():
 
 def test_a_question_that_found_no_thread_is_not_under_way():
     time_budget = TimeBudget(unit=0.001, longest=1, seconds_per_minute=60)
-    queries = Queries(None, rate_limit=RateLimit(rate=10, at_once=2), time_budget=time_budget)
+    queries = RunningQueries(None, rate_limit=RateLimit(rate=10, at_once=2), time_budget=time_budget)
     queries._at_work = 2**20
     alice = SimpleNamespace(name="alice", id="1", charged_analyst="alice")
-    with pytest.raises(TooMany, match="Too many questions"):
+    with pytest.raises(TooMany, match="too many queries"):
         asyncio.run(queries.ask(None, holder=alice, call=Call(request_id="key"), then=None))
     assert len(queries) == 0
 

@@ -20,8 +20,8 @@ from discreet.server.auth.rate_limit import RateLimit
 from discreet.server.auth.roles import Holder
 from discreet.server.http.http_app import create_app
 from discreet.server.jobs import running_queries as queries_module
-from discreet.server.jobs.current_curator import Current
-from discreet.server.jobs.running_queries import Queries, outcome_job
+from discreet.server.jobs.current_curator import CurrentCurator
+from discreet.server.jobs.running_queries import RunningQueries, outcome_job
 from discreet.server.jobs.time_budget import TimeBudget
 from tests.inside import read_forever
 from tests.opening import CAP, open_curator
@@ -107,7 +107,10 @@ def test_what_is_taken_back_counts_among_the_questions_at_once_until_its_class_e
     """The caller is told at once. The question goes on, as its seconds do, until its answer would have left, and is stored then."""
     holder, asked = Holder("key 1", "alice", "analyst"), AskRequest("SELECT COUNT(*) FROM visits", epsilon=0.1)
     rate_limit, time_budget = RateLimit(rate=1000, at_once=1), TimeBudget(unit=0.8, longest=10, seconds_per_minute=60)
-    queries, paid = Queries(Current(curator), rate_limit=rate_limit, time_budget=time_budget), threading.Event()
+    queries, paid = (
+        RunningQueries(CurrentCurator(curator), rate_limit=rate_limit, time_budget=time_budget),
+        threading.Event(),
+    )
 
     async def free_after():
         call = Call(request_id="x", on_step=lambda step: paid.set() if step == "paid" else None)

@@ -104,7 +104,7 @@ def test_an_analyst_has_so_many_and_takes_no_room_from_others():
     )
     for number in range(200):
         saved.save(alice, name=f"question {number}", query=WARDS, shared=False)
-    with pytest.raises(BadInput, match="no room"):
+    with pytest.raises(BadInput, match="limit of saved"):
         saved.save(alice, name="one more", query=WARDS, shared=False)
     saved.save(alice, name="question 7", query=WARDS, shared=True)  # in the place of another
     saved.save(bob, name="one more", query=WARDS, shared=False)

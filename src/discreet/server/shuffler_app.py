@@ -1,4 +1,4 @@
-"""The shuffler as a server: devices send to it what they would send to a collector, and it sends on what it has mixed."""
+"""The shuffler's server: devices send their messages to it, and it sends shuffled batches to the collector."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from discreet.server.routes.collections import acknowledged, messages_in
 
 log = logging.getLogger(__name__)
 _AGAIN = 1.0
-"""Seconds between two attempts to deliver; doubled for a task whose batch is refused again and again."""
+"""Seconds between two delivery attempts; doubled after each refusal of a task's batch."""
 _LATEST = 60.0
 _LONGEST_CODE = 40
 _LONGEST_ANSWER = 10_000
-"""Bytes that are read of what a collector says."""
+"""Maximum bytes of a collector's response."""
 _DONE = {"replayed", "task-closed", "unknown-task", "bad-task"}
-"""Refusals after which a batch need not be sent again: it was counted before, or nobody collects it any more."""
+"""Error codes after which a batch is not sent again: it was counted already, or its task is closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Service:
-    """What holds strangers back. Nothing is written down of a request: its time would be another number for it."""
+    """Limits for clients. Requests are not logged: their times could identify devices."""
 
     limits: Limits
     telemetry: Telemetry
@@ -50,7 +50,7 @@ class _Service:
 
 
 def create_shuffler(books: ShufflerStore, courier: Courier, limits: Limits) -> FastAPI:
-    """The application: routes for devices, and a courier."""
+    """Create the application: routes for devices, and the courier."""
     rate_limit = RateLimit(rate=limits.public_rate, at_once=limits.public_at_once)
     service = _Service(limits, Telemetry(), rate_limit, CapacityLimiter(3))
 
@@ -68,14 +68,14 @@ def create_shuffler(books: ShufflerStore, courier: Courier, limits: Limits) -> F
 
     @app.get("/v1/tasks/{name}")
     def read_task(name: str, request: Request) -> dict[str, Any]:
-        """What a device needs."""
+        """Return a task for devices."""
         with service.unauthenticated.admit(address_of(request)):
             task = books.task(name)
         return {"id": task.id, "name": task.name, "spec": task.spec}
 
     @app.post("/v1/tasks/{name}/reports", status_code=202)
     async def receive(name: str, request: Request) -> dict[str, Any]:
-        """Messages from devices: one as bytes, or several as base64. On disk when acknowledged."""
+        """Receive messages from devices: one as bytes, or several as base64. Acknowledged messages are on disk."""
         task, address = books.task(name), address_of(request)
         with service.unauthenticated.admit(address):
             body = await LimitedRequest(request.scope, request.receive).body()
@@ -87,7 +87,7 @@ def create_shuffler(books: ShufflerStore, courier: Courier, limits: Limits) -> F
 
     @app.get("/healthz")
     async def health(request: Request) -> dict[str, str]:
-        """Whether the file can be read, and somebody brings away what was mixed."""
+        """Report whether the database can be read and the courier runs."""
         with admit_health_request(health_requests, request):
             await in_thread(service.share, books.next_batches)
             courier.check()
@@ -97,7 +97,7 @@ def create_shuffler(books: ShufflerStore, courier: Courier, limits: Limits) -> F
 
 
 class Courier:
-    """Looks every `wait` seconds whether a crowd may leave, and brings batches to the collector, each until it is there."""
+    """Mix complete crowds every `wait` seconds, and deliver each batch to the collector until it is accepted."""
 
     def __init__(self, books: ShufflerStore, *, collector: str, key: str, wait: float, delta: float) -> None:
         self._books, self._wait, self._delta = books, wait, delta
@@ -109,19 +109,19 @@ class Courier:
         self._thread = threading.Thread(target=self._work, daemon=True)
 
     def start(self) -> None:
-        """Begin, with what an earlier process left behind."""
+        """Start the thread; it continues with batches of an earlier process."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish what is under way."""
+        """Finish the delivery in progress, and stop."""
         self._stopped.set()
         self._thread.join()
         self._http.close()
 
     def check(self) -> None:
-        """Nothing, or a refusal where nobody brings anything away."""
+        """Refuse if the thread has died."""
         if not self._thread.is_alive():
-            raise StoreUnavailable("Nothing is mixed any more.", next_step="Restart the shuffler; nothing is lost.")
+            raise StoreUnavailable("The shuffler has stopped delivering.", next_step="Restart it; no report is lost.")
 
     def _work(self) -> None:
         mixed = time.monotonic()
@@ -132,21 +132,21 @@ class Courier:
                     self._mix()
                 while not self._stopped.is_set() and self._deliver():
                     pass
-            except StoreUnavailable:  # a full disk is no reason to stop: nothing that was acknowledged is lost
+            except StoreUnavailable:  # on a full disk, go on: acknowledged reports are not lost
                 log.warning("the shuffler's file cannot be read or written")
-            except Exception as error:  # noqa: BLE001  nor is anything else, while reports are acknowledged
-                log.warning("mixing or delivering failed: %s; it is tried again", type(error).__name__)
+            except Exception as error:  # noqa: BLE001  go on while reports are acknowledged
+                log.warning("mixing or delivery failed: %s; retrying", type(error).__name__)
             self._stopped.wait(min(_AGAIN, self._wait))
 
     def _mix(self) -> None:
         for task, reports, addresses in self._books.mix():
-            # What holds for fewer holds for more, and a power of two was worked out before.
+            # A bound for fewer reports also holds for more; rounding down to a power of two keeps the cache small.
             epsilon = cached_epsilon_after_shuffling(task, 1 << addresses.bit_length() - 1, self._delta)
             text = "%s: %d reports of %d addresses mixed, at most ε %s each at δ %g"
             log.info(text, shown(task.name), reports, addresses, format_loss(epsilon), self._delta)
 
     def _deliver(self) -> bool:
-        """Send the oldest batch of each task whose turn it is; whether one of them is at the collector now."""
+        """Send the oldest batch of each task that is due. Return whether one was delivered."""
         due = [batch for batch in self._books.next_batches() if time.monotonic() >= self._due.get(batch.task, 0)]
         return sum(map(self._is_delivered, due)) > 0
 
@@ -155,7 +155,7 @@ class Courier:
         if code is not None and code not in _DONE:
             delay = self._delays[batch.task] = min(_LATEST, 2 * self._delays.get(batch.task, _AGAIN / 2))
             self._due[batch.task] = time.monotonic() + delay
-            log.warning("the collector does not take a batch: %s; it is kept and sent again", code)
+            log.warning("the collector refused a batch: %s; it is kept and sent again", code)
             return False
         if code not in (None, "replayed"):
             log.warning("a batch is dropped: %s", code)
@@ -164,24 +164,24 @@ class Courier:
         return True
 
     def _send(self, batch: Batch) -> str | None:
-        """None once it is there, or the name of what is wrong."""
+        """Send a batch. Return None on success, or an error code."""
         path = f"/v1/tasks/{batch.task}/batches"
         try:
             with self._http.stream("POST", path, params={"crowd": batch.crowd}, content=batch.message) as response:
                 if response.status_code == 202:
                     return None
-                return shown(str(read_json(_beginning(response))["error"]["code"]))[:_LONGEST_CODE]
+                return shown(str(read_json(_read_limited(response))["error"]["code"]))[:_LONGEST_CODE]
         except httpx.HTTPError:
             return "no-answer"
         except (ValueError, LookupError, TypeError):
             return "no-collector"
 
 
-def _beginning(response: httpx.Response) -> bytes:
-    """What a collector says, as far as anybody would read it."""
-    said = b""
+def _read_limited(response: httpx.Response) -> bytes:
+    """Return the beginning of a collector's response."""
+    body = b""
     for piece in response.iter_raw(_LONGEST_ANSWER):
-        said += piece
-        if len(said) >= _LONGEST_ANSWER:
+        body += piece
+        if len(body) >= _LONGEST_ANSWER:
             break
-    return said[:_LONGEST_ANSWER]
+    return body[:_LONGEST_ANSWER]

@@ -19,9 +19,9 @@ from discreet.server.http.server_limits import Limits, address_group, is_loopbac
 from discreet.server.http.streaming import LongAnswerQuota
 from discreet.server.http.telemetry import Telemetry
 from discreet.server.http.thread_pools import ThreadPools
-from discreet.server.jobs.current_curator import Current
+from discreet.server.jobs.current_curator import CurrentCurator
 from discreet.server.jobs.recent_releases import RecentReleases
-from discreet.server.jobs.running_queries import Queries
+from discreet.server.jobs.running_queries import RunningQueries
 from discreet.server.jobs.saved_store import SavedQueries
 
 _SIGN_INS = 5
@@ -40,7 +40,7 @@ def health_rate_limit() -> RateLimit:
 class Service:
     """The shared state of one served curator."""
 
-    current: Current
+    current: CurrentCurator
     keys: KeyStore
     sessions: Sessions
     rate_limit: RateLimit
@@ -49,7 +49,7 @@ class Service:
     """Requests without a valid key, by address."""
     callers: RateLimit
     """All requests with a key, answered or refused, by the key's number."""
-    queries: Queries
+    queries: RunningQueries
     collections: ReportStore
     saved: SavedQueries
     sign_ins: RateLimit = field(default_factory=lambda: RateLimit(rate=_SIGN_INS, at_once=4))

@@ -30,9 +30,9 @@ from discreet.server.http.error_responses import add_refusals
 from discreet.server.http.proxies import NamedProxies
 from discreet.server.http.route_class import SharedRoute
 from discreet.server.http.server_limits import Limits
-from discreet.server.jobs.current_curator import Current
+from discreet.server.jobs.current_curator import CurrentCurator
 from discreet.server.jobs.health import Health
-from discreet.server.jobs.running_queries import Queries
+from discreet.server.jobs.running_queries import RunningQueries
 from discreet.server.jobs.saved_store import SavedQueries
 from discreet.server.jobs.time_budget import TimeBudget
 from discreet.server.routes import (
@@ -69,7 +69,7 @@ def create_app(
     Response times are padded to `class_ms * 2**k` milliseconds. With 0 they are not padded, and reveal how long the data was read.
     """
     limits = limits or Limits()
-    current = Current(curator, config)
+    current = CurrentCurator(curator, config)
     app = FastAPI(
         title="Discreet",
         version=discreet.__version__,
@@ -91,7 +91,7 @@ def create_app(
         rate_limit,
         RateLimit(rate=limits.public_rate, at_once=limits.public_at_once),
         RateLimit(rate=2 * rate, at_once=limits.connections),
-        Queries(current, rate_limit=rate_limit, time_budget=time_budget),
+        RunningQueries(current, rate_limit=rate_limit, time_budget=time_budget),
         ReportStore.from_catalog(curator.declared),
         SavedQueries(open_store(curator.declared.ledger)),
         limits=limits,
@@ -138,7 +138,7 @@ async def _served(app: FastAPI) -> AsyncIterator[None]:
         service.close()
 
 
-def _add_health(app: FastAPI, current: Current, health: Health) -> None:
+def _add_health(app: FastAPI, current: CurrentCurator, health: Health) -> None:
     async def report() -> dict[str, Any]:
         """Report whether the ledger could be written a second ago, and the data version."""
         await health.check()

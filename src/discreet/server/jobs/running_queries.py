@@ -1,4 +1,4 @@
-"""Queries on their way: let in, planned and read in threads of their own, cancelled, and answered when their class ends."""
+"""Run queries in separate threads: rate limits, planning, reading, cancellation, and padding of the response time."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ from discreet.planning.answer_size import AnswerLimit
 from discreet.results.answer import Answer
 from discreet.server.auth.rate_limit import RateLimit
 from discreet.server.auth.roles import Holder
-from discreet.server.jobs.current_curator import Current
+from discreet.server.jobs.current_curator import CurrentCurator
 from discreet.server.jobs.time_budget import TimeBudget
 
 
 class Stored(Protocol):
-    """What the books keep of an answer or a release."""
+    """A stored answer or release."""
 
     @property
     def stored(self) -> bytes:
-        """Its bytes."""
+        """The stored bytes."""
 
     @property
     def replayed(self) -> bool:
-        """Whether it was free."""
+        """Whether it was returned from the store, without a charge."""
 
 
 T = TypeVar("T")
 Job: TypeAlias = Callable[[LocalApi], T]
-"""What is done with the curator that is served, for one call."""
+"""A function of the interface that is bound to one call."""
 Answered = TypeVar("Answered", bound=Stored)
 _SLOTS = 4
-"""Answers that are written at the same time, one of each who asks; one desk is for short ones."""
+"""Answers that are written at the same time, one for each analyst; one slot is reserved for short answers."""
 _LONG = 2**18
-"""Stored bytes of an answer that is long."""
+"""Stored bytes from which an answer counts as long."""
 _THREADS = 512
-"""Most of them wait for the end of a class; the curator has places for the few that plan or read."""
+"""Most threads wait for the end of a latency bucket; the curator has slots for the few that plan or read."""
 
 
-def outcome_job(wanted: Request[Any, Any]) -> Job[Any]:
-    """Charge for a request, and take what is released for it."""
-    return lambda api: api.outcome(wanted)
+def outcome_job(request: Request[Any, Any]) -> Job[Any]:
+    """Return the job that executes a request: charge it and return its outcome."""
+    return lambda api: api.outcome(request)
 
 
-def plan_job(wanted: Request[Any, Any]) -> Job[Any]:
-    """Plan a request."""
-    return lambda api: api.plan(wanted)
+def plan_job(request: Request[Any, Any]) -> Job[Any]:
+    """Return the job that plans a request, without a charge."""
+    return lambda api: api.plan(request)
 
 
 @dataclass(slots=True, eq=False)
@@ -66,50 +66,50 @@ class _RunningQuery:
     holder: Holder
     call: Call
     result: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    """What whoever asks hears."""
+    """The result for the caller; a cancelled query gets its error here at once."""
     is_abandoned: bool = False
     curator: Curator | None = None
-    """The one that it is with, once it has begun."""
+    """The curator that runs the query, once it has started."""
 
     def ask(self, curator: Curator) -> Any:
-        """Ask one curator."""
+        """Run the query on a curator."""
         self.curator = curator
         return self.job(curator.with_call(self.call))
 
     def done(self, work: asyncio.Future[Any]) -> None:
-        """The work has ended, as it may."""
+        """Pass on the outcome of the finished work."""
         failure = None if work.cancelled() else work.exception()
         if self.result.done():
-            return  # nobody is there to hear of it
+            return  # cancelled: the caller already has an error
         if failure is not None:
             self.result.set_exception(failure)
         elif not work.cancelled():
             self.result.set_result(work.result())
 
     def cancel(self) -> None:
-        """Refuse at once; what is still at work then ends by itself."""
+        """Refuse at once; work in progress ends by itself."""
         self.is_abandoned = True
-        self.call.cancelled.set()  # one that has not begun finds out when it does
+        self.call.cancelled.set()  # a query that has not started checks this when it does
         if self.curator is not None:
             self.curator.cancel(self.call)
         if not self.result.done():
             self.result.set_exception(cancellation_error())
 
     def stop(self) -> None:
-        """The server stops: nobody may wait for the end of a class."""
+        """Stop, without waiting for the end of the latency bucket: the server shuts down."""
         self.call.cancelled.set()
         self.call.stopped.set()
         if self.curator is not None:
             self.curator.stop(self.call)
 
 
-class Queries:
-    """All queries of all analysts."""
+class RunningQueries:
+    """The running queries of all analysts."""
 
-    def __init__(self, current: Current, *, rate_limit: RateLimit, time_budget: TimeBudget) -> None:
+    def __init__(self, current: CurrentCurator, *, rate_limit: RateLimit, time_budget: TimeBudget) -> None:
         self._current, self._rate_limit, self._time = current, rate_limit, time_budget
         self._slots = FairSemaphore(_SLOTS, each=1, long=_SLOTS - 1)
-        self._threads, self._at_work = ThreadPoolExecutor(_THREADS, thread_name_prefix="question"), 0
+        self._threads, self._at_work = ThreadPoolExecutor(_THREADS, thread_name_prefix="query"), 0
         self._underway: dict[tuple[str, str], _RunningQuery] = {}
         self._abandoned: set[asyncio.Future[None]] = set()
 
@@ -117,12 +117,12 @@ class Queries:
         return len(self._underway)
 
     async def ask(self, job: Job[Answered], *, holder: Holder, call: Call, then: Callable[[Answered], T]) -> T:
-        """The answer at the end of its class, under the Idempotency-Key `call.request_id`; or, when it is cancelled, a refusal at once.
+        """Run a query under the Idempotency-Key `call.request_id`, and return its answer at the end of its latency bucket.
 
-        `then` makes something of the answer, in the same thread.
+        `then` converts the answer, in the same thread. A cancelled query is refused at once.
 
-        Who cancels the query only stops waiting. Where it is paid for, it goes on as if nothing had happened: it is read, waits for the
-        end of its class, is stored, and counts among the analyst's queries at once until then.
+        Cancelling only ends the wait. A charged query continues, or its timing would reveal data: it is read, padded and stored, and counts
+        against the analyst's concurrent queries until then.
         """
         with ExitStack() as limits:
             limits.enter_context(self._rate_limit.admit(holder.name))
@@ -146,9 +146,9 @@ class Queries:
                     self._keep_limits_until_done(mine, work, limits.pop_all())
 
     def _keep_limits_until_done(self, mine: _RunningQuery, work: asyncio.Future[Any], limits: ExitStack) -> None:
-        """Keep what counts against an analyst until work that nobody waits for has ended."""
+        """Hold the analyst's limits until the work of a cancelled query has ended."""
 
-        async def kept() -> None:
+        async def hold() -> None:
             with limits:
                 try:
                     await asyncio.wait({work})
@@ -156,33 +156,33 @@ class Queries:
                     mine.stop()
                     raise
 
-        task = asyncio.ensure_future(kept())
+        task = asyncio.ensure_future(hold())
         self._abandoned.add(task)
         task.add_done_callback(self._abandoned.discard)
 
     async def explain(self, job: Job[Any], *, holder: Holder, then: Callable[[Any], T]) -> T:
-        """What a query would read, measure and cost, on the same clock."""
+        """Plan a query, with the same limits and padding."""
 
-        def explained(curator: Curator) -> T:
+        def plan(curator: Curator) -> T:
             return then(job(curator.as_analyst(holder.charged_analyst)))
 
         with self._rate_limit.admit(holder.name), self._time.visit(holder.name):
-            return await self._work(explained)
+            return await self._work(plan)
 
     async def recall(
         self,
-        wanted: AskRequest,
+        request: AskRequest,
         *,
         holder: Holder,
         charged_analyst: str | None,
         limit: AnswerLimit | None,
         then: Callable[[Answer], T],
     ) -> T:
-        """What is stored for a query that `paid_by` has paid for, looked up for the holder; or a refusal where that is beyond the limit."""
+        """Return the stored answer to a query that `charged_analyst` was charged for, or refuse one beyond the limit."""
         call = Call(analyst=charged_analyst, waits_as=holder.name, limit=limit)
 
         def find(curator: Curator) -> Answer:
-            answer: Answer = curator.with_call(call).recall(wanted)
+            answer: Answer = curator.with_call(call).recall(request)
             return answer
 
         return await self.look_up(find, holder=holder, then=then)
@@ -195,16 +195,16 @@ class Queries:
         then: Callable[[Answered], T],
         is_long: bool = False,
     ) -> T:
-        """What is stored already, looked up for the holder; `is_long` where making something of it takes long, however short it is."""
+        """Return a stored result, converted by `then`; `is_long` if the conversion takes long although the result is short."""
 
-        def looked_up(curator: Curator) -> T:
+        def find_and_convert(curator: Curator) -> T:
             return self._written(find(curator), holder, then, is_long=is_long)
 
         with self._rate_limit.admit(holder.name), self._time.visit(holder.name):
-            return await self._work(looked_up)
+            return await self._work(find_and_convert)
 
     def cancel(self, holder: Holder, name: str) -> None:
-        """Take back a query of the holder's own, if there is one of that name."""
+        """Cancel the holder's query with this Idempotency-Key, if it is running."""
         mine = self._underway.get((holder.id, name))
         if mine is not None:
             mine.cancel()
@@ -219,33 +219,33 @@ class Queries:
         return self._written(answer, mine.holder, then)
 
     def _execute_on_earlier_version(self, mine: _RunningQuery, conflict: RequestConflict) -> Any:
-        """What was paid for under this name while another catalog or data version was served: whoever asks again is owed that.
+        """Return the answer to a query that was charged under this key on an earlier catalog or data version.
 
-        Nothing is charged here: the name was used, so a query is either the one that it was used for, or refused.
+        Nothing is charged here: the key was used, so the query is either the one that it was used for, or refused.
         """
-        with self._current.held_earlier() as curators:
+        with self._current.acquire_earlier() as curators:
             for curator in curators:
                 with suppress(RequestConflict, QueryRefused, BadInput):
                     return mine.ask(curator)
         raise conflict
 
     def _written(self, answer: Answered, holder: Holder, then: Callable[[Answered], T], *, is_long: bool = False) -> T:
-        """What is made of an answer, in turn: a long one takes seconds and memory."""
+        """Convert an answer within a slot: a long one takes seconds and memory."""
         is_long = is_long or len(answer.stored) > _LONG
         with self._slots.slot(holder.name, cancelled=threading.Event(), is_long=is_long):
             return then(answer)
 
     def _work(self, job: Callable[[Curator], T]) -> asyncio.Future[T]:
         if self._at_work >= _THREADS:
-            raise TooMany("Too many questions are being asked.", next_step="Wait a little, and ask again.")
+            raise TooMany("The server runs too many queries.", next_step="Try again in a moment.")
         self._at_work += 1
         work = asyncio.get_running_loop().run_in_executor(self._threads, self._with_curator, job)
         work.add_done_callback(self._worked)
         return work
 
     def _with_curator(self, job: Callable[[Curator], T]) -> T:
-        """The current one, which stays open until the job ends."""
-        with self._current.held() as curator:
+        """Run a job on the current curator, which stays open until the job ends."""
+        with self._current.acquire() as curator:
             return job(curator)
 
     def _worked(self, _: asyncio.Future[Any]) -> None:

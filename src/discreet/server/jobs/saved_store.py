@@ -1,6 +1,6 @@
-"""Saved queries: a name, a text and a price, kept beside the books. They hold no answer; what is shown of one is looked up and free.
+"""Saved queries: a name, a text and a cost, stored beside the ledger. Their answers are looked up in the ledger, free of charge.
 
-They are notes of analysts, not part of the chain: losing them loses no charge. Each analyst has so many, and all together no more than that.
+They are notes of analysts and not part of the ledger's chain: losing them loses no charge. Their number is limited, per analyst and in total.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _MINE = "analyst = ? AND owner = ?"
 _MOST_EACH, _MOST = 200, 10_000
 PAGE = 100
 _FIRST = ("9999", "")
-"""Before the newest."""
+"""Position before the newest."""
 _NUMBER = re.compile("[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The name of a saved query, and whose it is."""
+    """A saved query without its text."""
 
     number: str
     analyst: str
     is_owner: bool
-    """Whether the owner of the data saved it, who pays from the dataset's account alone."""
+    """Whether the data owner saved it, whose queries charge the dataset's account only."""
     name: str
     shared: bool
     time: str
@@ -50,7 +50,7 @@ class Saved:
 
     @property
     def charged_analyst(self) -> str | None:
-        """The analyst whose having paid lets others see the answer."""
+        """The analyst whose stored answer others may see; None for the owner."""
         return None if self.is_owner else self.analyst
 
 
@@ -62,16 +62,16 @@ class SavedQueries:
         store.create_tables("saved", _SCHEMA, version=_VERSION)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._store.close()
 
     def save(self, holder: Holder, *, name: str, query: dict[str, Any], shared: bool) -> Saved:
-        """Keep a query under a name; one of the same name and holder gives way, and keeps its number."""
+        """Save a query. It replaces the holder's query of the same name, and takes over its number."""
         with self._store.transaction() as t:
             same = t.run(f"SELECT number FROM saved_questions WHERE {_MINE} AND name = ?", *_key(holder), name)  # noqa: S608
             if same:
                 t.run("DELETE FROM saved_questions WHERE number = ?", same[0][0])
-            _check_room(t, holder)
+            _check_quota(t, holder)
             number = same[0][0] if same else os.urandom(8).hex()
             now = datetime.now(UTC).isoformat(timespec="seconds")
             saved = Saved(number, holder.name, holder.role == "owner", name, shared, now)
@@ -82,7 +82,7 @@ class SavedQueries:
         return saved
 
     def visible_to(self, holder: Holder, *, after: str | None = None) -> list[Saved]:
-        """So many (`PAGE`) of one's own and of those that others share, newest first; or those that come after the one of that number."""
+        """Return one page (`PAGE`) of the holder's and of shared queries, newest first; with `after`, those after that number."""
         last = _FIRST if after is None else self._position_of(holder, after)
         with self._store.reading() as t:
             rows = t.run(
@@ -97,33 +97,37 @@ class SavedQueries:
         return saved.time, saved.number
 
     def find(self, holder: Holder, number: str) -> tuple[Saved, dict[str, Any]]:
-        """One that the holder may see, and what `POST /v1/ask` takes; one that is not shared looks like none."""
+        """Return a query that the holder may see, and the body for `POST /v1/ask`. An unshared one gets the same error as a missing one."""
         rows: list[Row] = []
         if _NUMBER.fullmatch(number):
             with self._store.reading() as t:
                 rows = t.run(f"SELECT {_COLUMNS}, question FROM saved_questions WHERE number = ?", number)  # noqa: S608
         saved = _saved(rows[0][:-1]) if rows else None
         if saved is None or not (saved.shared or saved.is_of(holder)):
-            raise UnknownSaved("There is no such saved question for you.", next_step="Ask its author to share it.")
+            raise UnknownSaved(
+                "This saved query does not exist, or is not shared.", next_step="Ask its author to share it."
+            )
         return saved, json.loads(rows[0][-1])
 
     def delete(self, holder: Holder, number: str) -> None:
-        """Forget one's own."""
+        """Delete one of the holder's queries."""
         if not self.find(holder, number)[0].is_of(holder):
-            raise UnknownSaved("This saved question is somebody else's.", next_step="Leave it to its author.")
+            raise UnknownSaved(
+                "This saved query belongs to another analyst.", next_step="Only its author can delete it."
+            )
         with self._store.transaction() as t:
             t.run("DELETE FROM saved_questions WHERE number = ?", number)
 
 
 def _key(holder: Holder) -> tuple[str, int]:
-    """An analyst who is called like the owner is somebody else."""
+    """Return the holder's key in the table; it distinguishes the owner from an analyst of the same name."""
     return holder.name, int(holder.role == "owner")
 
 
-def _check_room(t: Transaction, holder: Holder) -> None:
+def _check_quota(t: Transaction, holder: Holder) -> None:
     mine = t.run(f"SELECT COUNT(*) FROM saved_questions WHERE {_MINE}", *_key(holder))[0][0]  # noqa: S608
     if mine >= _MOST_EACH or t.run("SELECT COUNT(*) FROM saved_questions")[0][0] >= _MOST:
-        raise BadInput("There is no room for another saved question.", next_step="Delete one that you do not need.")
+        raise BadInput("The limit of saved queries is reached.", next_step="Delete one that you do not need.")
 
 
 def _saved(row: Row) -> Saved:

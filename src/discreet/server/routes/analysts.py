@@ -1,4 +1,4 @@
-"""Routes for analysts: ask, explain, and look at the books and the catalog."""
+"""Routes for analysts: ask and explain queries, read the budget, the history and the catalog."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 @routes.post("/ask", openapi_extra={**in_document(ASK), "parameters": [NAME]})
 async def ask(request: LimitedRequest) -> Response:
-    """Ask: pays, answers with intervals at `level`, and never pays twice for the same query.
+    """Execute a query: charge its cost and return the answer with intervals at `level`. The same query is never charged twice.
 
-    With `Accept: application/x-ndjson` steps are told as they happen, a line each, the answer last; with
+    With `Accept: application/x-ndjson`, steps are sent as they happen, one line each, and the answer last; with
     `application/vnd.apache.parquet`, `text/csv` or `application/vnd.discreet.records+json` the answer is a table for programs.
     """
     body, service = await request.read(ASK), service_of(request)
@@ -41,7 +41,7 @@ async def ask(request: LimitedRequest) -> Response:
 
 @routes.post("/recall", openapi_extra=in_document(ASK))
 async def recall(request: LimitedRequest) -> Response:
-    """The answer to a query that you have paid for, as it is stored: nothing is spent, and nothing written down."""
+    """Return the stored answer to a query that you were charged for. Nothing is charged or recorded."""
     body, service, holder = await request.read(ASK), service_of(request), holder_of(request)
     service.check_dataset(body.dataset)
     form = form_of(request.headers.get("accept", ""), service, level=body.level)
@@ -52,13 +52,13 @@ async def recall(request: LimitedRequest) -> Response:
 
 @routes.delete("/ask/{name}", status_code=204)
 async def cancel(name: str, request: Request) -> None:
-    """Take back a query of yours that is being read, by its Idempotency-Key. It costs its price all the same."""
+    """Cancel one of your running queries, by its Idempotency-Key. Its charge remains."""
     service_of(request).queries.cancel(holder_of(request), name)
 
 
 @routes.post("/explain", openapi_extra=in_document(EXPLAIN))
 async def explain(request: LimitedRequest) -> Response:
-    """What a query would read, measure and cost. Spends nothing."""
+    """Return what a query would read, measure and cost. Nothing is charged."""
     body, service, holder = await request.read(EXPLAIN), service_of(request), holder_of(request)
     service.check_dataset(body.dataset)
     return await service.queries.explain(plan_job(body.request(AskRequest)), holder=holder, then=_response)
@@ -66,24 +66,24 @@ async def explain(request: LimitedRequest) -> Response:
 
 @routes.get("/budget")
 async def budget(request: LimitedRequest) -> Response:
-    """What is left of the dataset's account and of your own; of all for those who keep the books."""
+    """Return the remaining budget of the dataset and of your account; of all accounts for the owner, stewards and auditors."""
     service, holder = service_of(request), holder_of(request)
 
-    def looked() -> Response:
+    def read() -> Response:
         accounts = service.curator.as_analyst(holder.visible_analyst).budget()
         return _response({"role": holder.role, "accounts": accounts})
 
     with service.rate_limit.admit(holder.name):
-        return await in_thread(service.pools.ledger, looked)
+        return await in_thread(service.pools.ledger, read)
 
 
 @routes.get("/history")
 def past(
     request: Request, before: Annotated[int | None, UrlParameter(ge=0, le=2**62)] = None, limit: int = PAGE
 ) -> Response:
-    """The queries that you asked, newest first; of everybody for the owner and auditors.
+    """Return your queries, newest first; those of all analysts for the owner and auditors.
 
-    What came before them has the lowest `number` among them as its `before`.
+    For the next page, pass the lowest `number` of this one as `before`.
     """
     holder = holder_of(request)
     queries = service_of(request).curator.as_analyst(holder.visible_analyst).history(before=before, limit=limit)
@@ -92,14 +92,14 @@ def past(
 
 @routes.get("/catalog")
 def catalog(request: Request) -> Response:
-    """The public facts: tables, columns, bounds, values."""
+    """Return the public catalog: tables, columns, bounds, values."""
     return _response(service_of(request).curator.catalog())
 
 
 def _response(thing: Any) -> Response:
-    """Written where it is made: FastAPI would write it on the event loop, where all others wait for it."""
+    """Render JSON in this thread: FastAPI would do it on the event loop, which all requests share."""
     return JSONResponse(to_json(thing))
 
 
 DIRECT = {"POST /v1/ask": ask, "POST /v1/explain": explain, "POST /v1/recall": recall, "GET /v1/budget": budget}
-"""What is asked for most; the gate calls it."""
+"""The most frequent routes, which the auth middleware calls directly."""

@@ -1,4 +1,4 @@
-"""Routes for the attack lab: generated worlds only, so nothing here costs budget or touches the data."""
+"""Routes for the attack lab. Attacks use generated data only: they cost no budget and never read the protected data."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from discreet.server.schemas.query_bodies import Attempt
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 _LONGEST = 10.0
-"""Seconds, after which an attack is stopped between two trials."""
+"""Seconds after which an attack is stopped between two trials."""
 _PLAY_SLOTS = FairSemaphore(1, each=1, long=0)
-"""One is played at a time, and who plays next goes round: many of one analyst keep another waiting for one of them."""
+"""One attack runs at a time; analysts take turns, so many attacks of one analyst delay another by one attack only."""
 _WAITING = CapacityLimiter(64)
 _EPSILONS = tuple(10 ** (step / 20 - 1) for step in range(41))
-"""From 0.1 to 10: where the line that privacy allows is drawn."""
+"""From 0.1 to 10: the epsilons at which the privacy bound is drawn."""
 
 
 @routes.get("/attacks")
 def list_attacks(request: Request) -> Response:
-    """Every attack: what it wants, what it sees, what falls to it, and what can be turned, how far; and which people can be made up in the shape of this catalog."""
+    """List the attacks: goal, view, vulnerable releases, and parameters with their ranges; and whether people can be generated in the shape of this catalog."""
     about = [_summary(attack) for attack in attacks.list_attacks()]
     return JSONResponse({"attacks": about, "catalog": _shape(service_of(request).curator.declared)})
 
 
 @routes.post("/attacks/{name}")
 async def play(name: str, body: Attempt, request: Request) -> dict[str, Any]:
-    """Play an attack at a small size, in a world of its own, and see all of it.
+    """Run an attack at a small size on generated data, and return all of its steps.
 
-    With `earlier`, the scores of trials at the same settings, the success and its interval are those of all together.
+    With `earlier`, the scores of previous trials at the same settings, the success and its interval are over all trials together.
     """
     service, holder = service_of(request), holder_of(request)
     with service.rate_limit.admit(holder.name):
@@ -60,7 +60,7 @@ def _play_in_turn(name: str, body: Attempt, analyst: str, catalog: Catalog) -> d
 
 
 def _shape(catalog: Catalog) -> dict[str, str | None]:
-    """What a scene of this catalog is about; or why there is none. Names alone: nothing of any row."""
+    """Describe generated data in the shape of this catalog, or say why it is not possible. Uses names of the catalog only."""
     try:
         scene = scene_of(catalog)
     except BadInput as refusal:
@@ -96,8 +96,8 @@ def _play(name: str, body: Attempt, catalog: Catalog) -> dict[str, Any]:
 def _trials(body: Attempt, most: int) -> int:
     if body.trials is not None and body.trials > most:
         raise BadInput(
-            f"Here this attack is played at most {most} times at once.",
-            next_step="Play again and give the scores as `earlier`, or use `discreet attack run` for more.",
+            f"The server runs at most {most} trials of this attack at once.",
+            next_step="Run it again with the scores as `earlier`, or use `discreet attack run` for more.",
         )
     return body.trials or most
 
@@ -106,15 +106,15 @@ def _until(end: float) -> Callable[[int, int], None]:
     def go_on(done: int, trials: int) -> None:
         if done < trials and time.monotonic() > end:
             raise BadInput(
-                f"This took longer than {_LONGEST:g} seconds, and was stopped.",
-                next_step="Take fewer people or trials, or use `discreet attack run`.",
+                f"The attack was stopped: it took longer than {_LONGEST:g} seconds.",
+                next_step="Use fewer people or trials, or `discreet attack run`.",
             )
 
     return go_on
 
 
 def _allowed(result: attacks.Result) -> Sequence[tuple[float, float]]:
-    """The bound that the attack was held to, at many epsilons."""
+    """Return the privacy bound on the attack's success, at many epsilons."""
     if result.bound_at is None or result.against != DISCREET:
         return []
     return [(epsilon, result.bound_at(epsilon, result.delta or 0.0)) for epsilon in _EPSILONS]

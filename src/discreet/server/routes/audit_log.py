@@ -1,4 +1,4 @@
-"""Routes for auditors: the entries of the ledger, with who did what, and whether they add up."""
+"""Routes for auditors: read the entries of the ledger, and verify it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 
 _ONE_AT_A_TIME = CapacityLimiter(1)
-"""Verifying takes as long as the books are, and must not keep others from theirs."""
+"""Verification time grows with the ledger; a separate pool keeps it from delaying other requests."""
 
 
 @routes.get("/ledger")
@@ -30,7 +30,7 @@ def entries(
     last: Annotated[int, UrlParameter(ge=1, le=1000)] = 100,
     before: Annotated[int | None, UrlParameter(ge=1, le=2**62)] = None,
 ) -> Response:
-    """The last entries, or the last before a number, in order; `head` is the number of the last of all."""
+    """Return the last entries, or the last before a number, in order; `head` is the number of the newest entry."""
     ledger = service_of(request).curator.ledger
     head, shown = ledger.head(), ledger.history(last=last, before=before)
     return json_response(request, {"head": head.seq if head else 0, "entries": [asdict(entry) for entry in shown]})
@@ -38,7 +38,7 @@ def entries(
 
 @routes.get("/ledger/verification")
 async def verification(request: Request) -> dict[str, Any]:
-    """The books, followed from the first entry on: whether every price, total, receipt and answer is right."""
+    """Verify the ledger from its first entry: every charge, total, receipt and answer."""
     service = service_of(request)
     with service.rate_limit.admit(holder_of(request).name):
         found = await in_thread(_ONE_AT_A_TIME, verify, service.curator.ledger)

@@ -1,4 +1,4 @@
-"""Routes for collections: devices fetch a task and send reports without a key; estimates are for those who have one."""
+"""Routes for collections: devices fetch a task and send reports without a key; estimates need a key."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ _BATCH = {
 }
 _LARGEST_CROWD = 10**10
 _DELTA = 1e-6
-"""For what shuffled reports give away, where nobody asks for another; the answer says it."""
+"""Default delta of the guarantee for shuffled reports; the response contains it."""
 
 
 @routes.get("/tasks")
 def list_tasks(request: Request) -> Response:
-    """What is being collected; public."""
+    """List the collection tasks; public."""
     records, _ = service_of(request).collections.records()
     return json_response(request, {"tasks": [_summary(record) for record in records]})
 
 
 @routes.get("/collections")
 def list_collections(request: Request) -> Response:
-    """The same for the owner, with the names of tasks that cannot be carried out and may be deleted."""
+    """List the collection tasks for the owner, with the names of invalid tasks, which can be deleted."""
     records, unsound = service_of(request).collections.records()
     collections = [{**_summary(record), "expires": record.expires} for record in records]
     return json_response(request, {"collections": collections, "unsound": unsound})
@@ -78,7 +78,7 @@ def list_collections(request: Request) -> Response:
 
 @routes.post("/tasks", status_code=201)
 def publish(body: NewTask, request: Request) -> dict[str, Any]:
-    """Begin a collection, for the owner: the specification as `Task.to_json` writes it, or in few words what it asks."""
+    """Create a collection task, from a specification as `Task.to_json` writes it, or from the short form `asks`."""
     spec = body.asks.spec if body.asks is not None else body.spec or {}
     task, collections = validate_task(spec), service_of(request).collections
     collections.publish(task, retention_days=body.retention_days)
@@ -87,26 +87,26 @@ def publish(body: NewTask, request: Request) -> dict[str, Any]:
 
 @routes.get("/tasks/{name}")
 def read_task(name: str, request: Request) -> Response:
-    """What a device needs; public. The id is the hash of the specification, which a device checks for itself."""
+    """Return a task for devices; public. Its id is the hash of the specification, which a device verifies."""
     record = service_of(request).collections.record(name)
     return json_response(request, {**_summary(record), "spec": record.task.spec})
 
 
 @routes.put("/tasks/{name}/closed", status_code=204)
 def close(name: str, request: Request) -> None:
-    """Take no more reports; what was collected stays, until its days are over."""
+    """Close a task: it accepts no more reports. Collected reports stay until the retention period ends."""
     service_of(request).collections.close_task(name)
 
 
 @routes.delete("/tasks/{name}", status_code=204)
 def delete(name: str, request: Request) -> None:
-    """Delete a task with all that was collected."""
+    """Delete a task and everything collected for it."""
     service_of(request).collections.delete_task(name)
 
 
 @routes.post("/tasks/{name}/slots", status_code=201)
 def assign(name: str, request: Request) -> dict[str, str]:
-    """A ticket with a number for one device, where the task hands them out."""
+    """Assign a numbered ticket to one device, for tasks that number their devices."""
     collections = service_of(request).collections
     task = collections.task(name)
     if not is_numbered(task):
@@ -116,9 +116,9 @@ def assign(name: str, request: Request) -> dict[str, str]:
 
 @routes.post("/tasks/{name}/reports", status_code=202, openapi_extra=_BODY)
 async def receive(name: str, request: LimitedRequest) -> dict[str, Any]:
-    """Messages from devices: one as bytes, or several as base64. On disk when acknowledged; sending again is safe.
+    """Receive messages from devices: one as bytes, or several as base64. Acknowledged messages are on disk; sending again is safe.
 
-    A single message that is refused is an error by name; of several, each says what became of it.
+    A refused single message is an error; for several, the response lists the error code of each.
     """
     service = service_of(request)
     task = await in_thread(service.pools.public, service.collections.task, name)
@@ -133,7 +133,7 @@ def _receive(request: Request, task: Task, body: bytes) -> dict[str, Any]:
 
 
 def acknowledged(done: Received, *, is_single: bool) -> dict[str, Any]:
-    """What became of messages; a single one that was refused is an error."""
+    """Return the result for each message; raise the error of a refused single message."""
     if is_single and done.refusals[0] is not None:
         raise done.refusals[0]
     codes = [refusal and refusal.code for refusal in done.refusals]
@@ -144,9 +144,9 @@ def acknowledged(done: Received, *, is_single: bool) -> dict[str, Any]:
 async def receive_batch(
     name: str, request: LimitedRequest, *, crowd: Annotated[int, UrlParameter(ge=0, le=_LARGEST_CROWD)] = 0
 ) -> dict[str, int]:
-    """Reports from the shuffler, in one message that names no sender; `crowd` is how many it has mixed them with, at least.
+    """Receive a batch of shuffled reports, without senders; `crowd` is the minimum number of reports that were mixed together.
 
-    On disk when acknowledged. Messages of one shuffler are numbered, and one that comes again is refused as replayed.
+    Acknowledged batches are on disk. The shuffler numbers its batches; a repeated one is refused as replayed.
     """
     service, body = service_of(request), await request.body_within(LONGEST_MESSAGE)
     with service.rate_limit.admit(holder_of(request).name):
@@ -158,20 +158,22 @@ async def receive_batch(
 
 
 def _longest_of(task: Task) -> int:
-    """Bytes that one device may send at once."""
+    """Return the maximum bytes of one device's message."""
     bits = int(task.spec["caps"]["per_epoch"]) * task.randomizer.bits
     return min(LONGEST_MESSAGE, HEADER + bits // 8 + 8)
 
 
 def messages_in(body: bytes, content_type: str) -> tuple[list[bytes], bool]:
-    """The messages in a body; and whether it is a single one, as bytes."""
+    """Return the messages in a body, and whether it is a single one, as bytes."""
     if not content_type.startswith("application/json"):
         return [body], True
     try:
         given = read_json(body)["messages"]
         messages = [base64.b64decode(message, validate=True) for message in given]
     except (ValueError, TypeError, KeyError, binascii.Error):
-        raise TruncatedReport("This is no list of messages.", next_step="Send base64 in `messages`.") from None
+        raise TruncatedReport(
+            "The body is not a list of messages.", next_step="Send a list of base64 strings in `messages`."
+        ) from None
     if not isinstance(given, list) or not 1 <= len(messages) <= _MOST_MESSAGES:
         raise BadInput(f"Send 1 to {_MOST_MESSAGES} messages at once.", next_step="Send fewer.")
     return messages, False
@@ -181,7 +183,7 @@ def messages_in(body: bytes, content_type: str) -> tuple[list[bytes], bool]:
 async def estimate(
     name: str, request: Request, *, delta: Annotated[float, UrlParameter(gt=0, lt=1)] = _DELTA
 ) -> dict[str, Any]:
-    """What the reports say so far, with intervals; `delta` is for what those that were shuffled give away."""
+    """Return the current estimates with intervals; `delta` is for the guarantee of shuffled reports."""
     service, holder = service_of(request), holder_of(request)
     with service.rate_limit.admit(holder.name):
         task = await in_thread(service.pools.ledger, service.collections.task, name)
@@ -194,16 +196,16 @@ async def estimate(
 
 
 def _shuffle_privacy(task: Task, shuffled: Shuffled, delta: float) -> dict[str, Any]:
-    """What one report in the smallest crowd gives away, if the shuffler is honest and so is everybody in the crowd."""
+    """Return the privacy loss of one report in the smallest crowd, if the shuffler and all devices in the crowd are honest."""
     epsilon = cached_epsilon_after_shuffling(task, shuffled.least_crowd, delta)
     return {"reports": shuffled.reports, "least_crowd": shuffled.least_crowd, "epsilon": epsilon, "delta": delta}
 
 
 @routes.post("/tasks/{name}/rehearsal")
 async def rehearse(name: str, body: Rehearsal, request: Request) -> dict[str, Any]:
-    """What this collection would show of a made-up crowd: its own randomizer and estimator. Nothing is kept.
+    """Simulate this collection with made-up people, its own randomizer and its own estimator. Nothing is stored.
 
-    `tally` is what an earlier rehearsal returned: more people join those.
+    `tally` is the result of an earlier rehearsal, to which the people are added.
     """
     service, holder = service_of(request), holder_of(request)
     with service.rate_limit.admit(holder.name):
@@ -214,13 +216,15 @@ async def rehearse(name: str, body: Rehearsal, request: Request) -> dict[str, An
 def _rehearse(task: Task, body: Rehearsal) -> dict[str, Any]:
     size = len(task.values)
     if task.kind != "frequency" or task.protocol.appends or not size or len(body.truth) != size:
-        raise BadTask("Only a task over a list of values can be rehearsed.", next_step="Give a count for each value.")
+        raise BadTask("Only a task with a list of values can be rehearsed.", next_step="Give a count for each value.")
     protocol = task.protocol
     codes = np.repeat(np.arange(size), body.truth)
     tally = protocol.tally(protocol.encode(_coded(task, codes), Draws(), slots=np.arange(codes.size)))
     before = np.array(body.tally if body.tally is not None else np.zeros_like(tally), tally.dtype)
     if before.shape != tally.shape:
-        raise BadInput("The tally is not of this task.", next_step="Send back what the last rehearsal returned.")
+        raise BadInput(
+            "The tally does not belong to this task.", next_step="Send the tally that the last rehearsal returned."
+        )
     people = body.people_before + codes.size
     collector = Collector.with_tally(task, protocol.merged(before, tally), reports=people)
     return {**_estimate_json(collector), "tally": collector.tally.tolist()}
@@ -261,7 +265,7 @@ def _estimate_json(collector: Collector) -> dict[str, Any]:
 
 
 def _rows(found: Estimate) -> list[dict[str, Any]]:
-    """Every value of a short list, in its order; the most frequent of a long one, with intervals that hold together."""
+    """Return all values of a short list in its order; the most frequent of a long one, with simultaneous intervals."""
     if len(found.values) > _MOST_SHOWN:
         best = found.top(_MOST_SHOWN, _CONFIDENCE)
         return [{"value": f.value, "estimate": f.estimate, "low": f.low, "high": f.high} for f in best]

@@ -1,4 +1,4 @@
-"""Routes for the owner alone: real numbers beside those of a release. Nothing that they send is private, all of it says so, and the ledger records who looked."""
+"""Routes that compare a release with exact numbers, for the owner only. The results are not private and say so; the ledger records each use."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ routes = APIRouter(prefix="/v1/releases/{name}/comparison", responses=RESPONSES,
 
 @routes.post("", openapi_extra=in_document(COMPARE))
 async def compare(name: str, request: LimitedRequest) -> JSONResponse:
-    """Every column, the error of tables, and what is learned from either: not private."""
+    """Compare every column, the error of tables, and models trained on either. The result is not private."""
     return await _compare(request, (await request.read(COMPARE)).request(CompareRequest, name=name))
 
 
 @routes.post("/pair", openapi_extra=in_document(PAIR))
 async def compare_pair(name: str, request: LimitedRequest) -> JSONResponse:
-    """The table of two columns, real beside synthetic: not private."""
+    """Compare the table of two columns, exact and synthetic. The result is not private."""
     return await _compare(request, (await request.read(PAIR)).request(ComparePairRequest, name=name))
 
 
 @routes.post("/price", openapi_extra=in_document(PRICE))
 async def compare_price(name: str, request: LimitedRequest) -> JSONResponse:
-    """The error of the same release at another epsilon; it is thrown away, and nothing is charged: not private."""
+    """Return the error of the same release at another epsilon. That release is discarded and nothing is charged. The result is not private."""
     return await _compare(request, (await request.read(PRICE)).request(ComparePriceRequest, name=name))
 
 
 async def _compare(request: LimitedRequest, wanted: CompareRequest) -> JSONResponse:
-    """One at a time, in a thread pool of its own: it takes no slot from analysts."""
+    """Run a comparison. One runs at a time, in its own pool, so it takes no slot from analysts."""
     service, holder = service_of(request), holder_of(request)
 
     def job() -> dict[str, Any]:
-        with service.current.held() as curator:
+        with service.current.acquire() as curator:
             return curator.with_call(Call(actor=holder.id)).execute(wanted)
 
     with service.rate_limit.admit(holder.name):

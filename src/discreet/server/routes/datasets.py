@@ -1,6 +1,6 @@
-"""Several datasets behind one door: each is an application of its own under /d/NAME, and / lists them.
+"""Serve several datasets in one process: each is a separate application under /d/NAME, and / lists them.
 
-Nothing is shared but the process and its connections: keys, sessions, limits, threads, books and engines are those of one dataset.
+Datasets share only the process and its connection limits. Keys, sessions, rate limits, threads, ledgers and engines are separate.
 """
 
 from __future__ import annotations
@@ -33,63 +33,63 @@ from discreet.server.http.telemetry import Telemetry
 
 _INSIDE = re.compile(r"/d/([^/]+)(/.*)", re.DOTALL)
 _PLAIN = re.compile(r"[\w.~ -]+")
-"""Names that every browser writes in an address in the same way; cookies are kept by it."""
+"""Names that all browsers write in an address in the same way; the path of a cookie depends on it."""
 
 
 def prefix_of(name: str) -> str:
-    """Where a dataset is, as it is written in an address."""
+    """Return the path of a dataset, quoted."""
     return f"/d/{quote(name)}"
 
 
-def check_separate(places: Sequence[Path]) -> None:
-    """Refuse catalogs that cannot be served side by side, before any of them is opened: each needs a name and books of its own.
+def check_separate(configs: Sequence[Path]) -> None:
+    """Refuse catalogs that cannot be served together, before any is opened: each needs its own name and databases.
 
-    `places` are their files, as paths from the root.
+    `configs` are their files, as absolute paths.
     """
-    for name, count in Counter(place.parent.name for place in places).items():
+    for name, count in Counter(config.parent.name for config in configs).items():
         if count > 1:
             raise BadInput(
-                f"Two datasets would be called {name}.",
-                next_step="A dataset is called as the folder of its catalog: name each once, and rename one of the folders.",
+                f"Two datasets have the name {name}.",
+                next_step="A dataset is named after the folder of its catalog. Give each catalog once, or rename a folder.",
             )
         if not _PLAIN.fullmatch(name):
             raise BadInput(
-                f"A dataset called {name!r} cannot be one of several: its name stands in the address.",
-                next_step="Rename the folder of its catalog: letters, digits, spaces and . _ ~ - are taken.",
+                f"The name {name!r} cannot be part of an address.",
+                next_step="Rename the folder of the catalog. Use letters, digits, spaces and . _ ~ - only.",
             )
-    for kept, count in Counter(path for place in places for path in _kept_in(load_catalog(place))).items():
+    for shared, count in Counter(path for config in configs for path in _files_of(load_catalog(config))).items():
         if count > 1:
             raise BadInput(
-                f"Two catalogs name the ledger, collections or snapshot {kept.name}.",
+                f"Two catalogs use the same ledger, collector database or snapshot: {shared.name}.",
                 next_step="Give each its own [ledger] path, [collector] path and [source] snapshot: keys and budgets live there.",
             )
 
 
 def check_separate_ledger(catalog: Catalog, opened: Collection[str]) -> None:
-    """Refuse books that another dataset has `opened`, by their names, however the place is spelt: before anything is written into them."""
+    """Refuse a ledger that another dataset has `opened`, before anything is written into it. Ledgers are compared by id, as a path can be spelled in several ways."""
     with closing(Ledger.look(catalog.ledger)) as books:
         if books.name() in opened:
             raise BadInput(
-                "Two catalogs have one ledger, under two spellings of its place, or a copy of it.",
+                "Two catalogs use the same ledger, under two paths, or a copy of it.",
                 next_step="Give each its own [ledger] path: keys and budgets live there. `discreet ledger new` begins one.",
             )
 
 
-def _kept_in(catalog: Catalog) -> set[Path]:
-    """The files that a dataset writes."""
+def _files_of(catalog: Catalog) -> set[Path]:
+    """Return the files that a dataset writes."""
     named = (catalog.ledger, catalog.reports, catalog.snapshot, catalog.anchor)
     return {Path(path).resolve() for path in named if path is not None and path != ":memory:"}
 
 
 class Datasets:
-    """What comes to /d/NAME/… is handed to that dataset's application, which sees the rest of the path; all else is for the hall."""
+    """Dispatch /d/NAME/… to the dataset's application, with the rest of the path; all other requests go to the index application."""
 
     def __init__(self, apps: Iterable[FastAPI], limits: Limits) -> None:
         self._apps = {app.state.service.curator.dataset: app for app in apps}
         self._index_app = _index_app(self._apps, limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Dispatch one request."""
         inside = _INSIDE.fullmatch(scope["path"]) if scope["type"] == "http" else None
         if inside is not None and inside[1] in self._apps:
             app = self._apps[inside[1]]
@@ -99,16 +99,16 @@ class Datasets:
 
 
 def _index_app(apps: Mapping[str, FastAPI], limits: Limits) -> FastAPI:
-    """What is before all datasets: their list, and whether all of them are well."""
+    """Create the index application: the list of datasets, and the health of all."""
 
     @asynccontextmanager
-    async def all_of_them(_: FastAPI) -> AsyncIterator[None]:
+    async def run_all(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as running:
             for app in apps.values():
                 await running.enter_async_context(app.router.lifespan_context(app))
             yield
 
-    index_app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=all_of_them)
+    index_app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=run_all)
     unauthenticated, health_requests = (
         RateLimit(rate=limits.public_rate, at_once=limits.public_at_once),
         health_rate_limit(),
@@ -144,18 +144,18 @@ def _index_response(request: Request, path: str, *, page: str, names: Iterable[s
         return HTMLResponse(page)
     name = path.removeprefix("d/")
     if request.method == "GET" and path != name and name in names:
-        return RedirectResponse(f"{quote(name)}/")  # the page's own addresses are relative to it
+        return RedirectResponse(f"{quote(name)}/")  # links of the page are relative to the slash
     raise UnknownDataset(
-        "There is no such dataset here.", next_step="Put /d/NAME before the path; the page / lists what is served."
+        "This server has no such dataset.", next_step="Start the path with /d/NAME; the page / lists the datasets."
     )
 
 
 def _page(names: list[str]) -> str:
-    """Names, and nothing that is behind a key."""
+    """Render the list of datasets. It contains their names only, which are public."""
     template = Template((files("discreet.server") / "page" / "datasets.html").read_text())
     items = [
         f'<li><a href="{prefix_of(name)[1:]}/">{escape(name)}</a> '
-        f'<small><a href="{prefix_of(name)[1:]}/#transparency">how its people are protected</a></small></li>'
+        f'<small><a href="{prefix_of(name)[1:]}/#transparency">how people are protected</a></small></li>'
         for name in sorted(names)
     ]
     return template.substitute(first=prefix_of(names[0])[1:], datasets="\n".join(items))

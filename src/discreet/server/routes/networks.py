@@ -1,4 +1,4 @@
-"""Routes for networks of the catalog: a list of them, and one route for each verb."""
+"""Routes for graphs of the catalog: list them, and one route for each verb."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 @routes.get("/graphs")
 def list_networks(request: Request) -> Response:
-    """The networks of the catalog with what of them is protected, and their verbs with the parameters of each."""
+    """List the graphs of the catalog and what is protected, and the verbs with their parameters."""
     verbs = {
         verb: {
             "summary": inspect.cleandoc(str(kind.__doc__)),
@@ -36,8 +36,8 @@ def list_networks(request: Request) -> Response:
 
 
 def _write(answer: GraphAnswer, file: SpooledAnswer) -> None:
-    facts = {name: value for name, value in answer.summary.items() if name != "replayed"}  # a repeat has the same bytes
-    file.write(json.dumps(to_json(facts), ensure_ascii=False).encode())
+    body = {name: value for name, value in answer.summary.items() if name != "replayed"}  # a repeat has the same bytes
+    file.write(json.dumps(to_json(body), ensure_ascii=False).encode())
 
 
 for _kind in GRAPH_REQUESTS.values():

@@ -1,4 +1,4 @@
-"""Routes for those who run the service: keys, users, caps, freezing, data versions, the catalog. What they do is written into the ledger, with who did it."""
+"""Routes for the owner and stewards: keys, users, caps, freezing, data versions, the catalog. The ledger records each action and its actor."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 @routes.get("/keys")
 def list_keys(request: Request) -> Response:
-    """Every key, without what opens the door."""
+    """List the entries of all keys. They do not contain the keys."""
     return json_response(request, {"keys": [key_summary(key) for key in service_of(request).keys.all()]})
 
 
 @routes.post("/keys", status_code=201)
 def create_key(body: NewKey, request: Request) -> dict[str, str]:
-    """A new key, shown once. With `cap`, an analyst's account is opened in the same step; without an account there is no key."""
+    """Create a key, which is shown once. With `cap`, open the analyst's account in the same step; an analyst without an account gets no key."""
     holder, cap = holder_of(request), None if body.cap is None else body.cap.filter
     check_can_grant(holder, body.role, name=body.name)
     return {"key": service_of(request).keys.create(body.name, role=body.role, days=body.days, cap=cap, by=holder.id)}
@@ -37,18 +37,18 @@ def create_key(body: NewKey, request: Request) -> dict[str, str]:
 
 @routes.post("/keys/{number}/rotation", status_code=201)
 def rotate_key(number: str, body: Rotation, request: Request) -> dict[str, str]:
-    """A new key for the holder of an old one, shown once; the old one stops working."""
+    """Create a key for the holder of an old one, and revoke the old one. The new key is shown once."""
     return {"key": _granted(request, number).rotate(number, days=body.days, by=holder_of(request).id)}
 
 
 @routes.delete("/keys/{number}", status_code=204)
 def revoke_key(number: str, request: Request) -> None:
-    """Stop a key."""
+    """Revoke a key."""
     _granted(request, number).revoke(number, by=holder_of(request).id)
 
 
 def _granted(request: Request, number: str) -> KeyStore:
-    """The keys, if whoever asks may give and take the role of this one."""
+    """Return the key store, if the caller may grant and revoke the role of this key."""
     keys = service_of(request).keys
     issued = keys.issued(number)
     check_can_grant(holder_of(request), issued.role, name=issued.name)
@@ -57,14 +57,14 @@ def _granted(request: Request, number: str) -> KeyStore:
 
 @routes.get("/users")
 def list_users(request: Request) -> Response:
-    """Everybody who has a role when the owner's proxy signs them in."""
+    """List the users of the trusted proxy and their roles."""
     users = service_of(request).keys.users()
     return json_response(request, {"users": [{"name": name, "role": role} for name, role in sorted(users.items())]})
 
 
 @routes.put("/users/{name}", status_code=204)
 def set_user(name: str, body: NewUser, request: Request) -> None:
-    """Give a user of the proxy a role."""
+    """Set the role of a user of the trusted proxy."""
     holder, keys = holder_of(request), service_of(request).keys
     for role in {body.role, keys.users().get(name, body.role)}:
         check_can_grant(holder, role, name=name)
@@ -73,7 +73,7 @@ def set_user(name: str, body: NewUser, request: Request) -> None:
 
 @routes.delete("/users/{name}", status_code=204)
 def remove_user(name: str, request: Request) -> None:
-    """Take a user's role away."""
+    """Remove a user's role."""
     holder, keys = holder_of(request), service_of(request).keys
     check_can_grant(holder, keys.users().get(name, "analyst"), name=name)
     keys.set_user(name, None, by=holder.id)
@@ -89,7 +89,7 @@ def set_cap(name: str, body: NewCap, request: Request) -> None:
 
 @routes.put("/analysts/{name}/frozen", status_code=204)
 def set_frozen(name: str, request: Request, *, frozen: bool) -> None:
-    """Stop an analyst's account or let it go on."""
+    """Freeze or unfreeze an analyst's account."""
     holder = holder_of(request)
     check_other(holder, name)
     service_of(request).curator.ledger.freeze(name, frozen=frozen, by=holder.id)
@@ -97,15 +97,15 @@ def set_frozen(name: str, request: Request, *, frozen: bool) -> None:
 
 @routes.get("/serving")
 def serving(request: Request) -> dict[str, Any]:
-    """Which data version and catalog are served, since when; what is newer, and why it is not served."""
-    return service_of(request).current.facts()
+    """Return which data version and catalog are served and since when, whether newer ones exist, and why they are not served."""
+    return service_of(request).current.status()
 
 
 @routes.post("/refresh")
 def refresh_data(request: Request) -> dict[str, Any]:
-    """Read the source anew: a new data version begins, budgets stay as they are. Queries that are under way end on the one before.
+    """Read the source again as a new data version. Budgets do not change; running queries finish on the previous version.
 
-    A changed catalog that waits is served with it if the owner asks, and goes on waiting if a steward does.
+    If the catalog has changed, a refresh by the owner also serves the new catalog; a refresh by a steward does not.
     """
     current, holder = service_of(request).current, holder_of(request)
     before = current.curator.version
@@ -114,7 +114,7 @@ def refresh_data(request: Request) -> dict[str, Any]:
 
 @routes.get("/catalog/source")
 def catalog_text(request: Request) -> dict[str, Any]:
-    """The catalog as it is on disk, with what may be regretted about it, or what is wrong with it."""
+    """Return the catalog as it is on disk, with warnings, or with its error."""
     text = service_of(request).current.config.read_text()
     try:
         return {"text": text, "warnings": warnings_of(parse_catalog(text)), "problem": None}
@@ -124,13 +124,13 @@ def catalog_text(request: Request) -> dict[str, Any]:
 
 @routes.post("/catalog/check")
 def check_catalog(body: CatalogText) -> dict[str, Any]:
-    """Whether a text is a catalog; an error names its line."""
+    """Check the text of a catalog; an error contains the line."""
     return {"warnings": warnings_of(parse_catalog(body.text))}
 
 
 @routes.put("/catalog/source")
 def save_catalog(body: CatalogText, request: Request) -> dict[str, Any]:
-    """Write the catalog, whole or not at all, and serve it; where it cannot be served, `serving` says why."""
+    """Write the catalog atomically, and serve it; if it cannot be served, `serving` says why."""
     current = service_of(request).current
     warnings, file = warnings_of(parse_catalog(body.text)), current.config
     new = file.with_name(f"{file.name}.new")
@@ -138,5 +138,5 @@ def save_catalog(body: CatalogText, request: Request) -> dict[str, Any]:
     digest = hashlib.sha256(body.text.encode()).hexdigest()
     service_of(request).curator.ledger.record(lambda _: [("catalog", {"sha256": digest})], by=holder_of(request).id)
     new.replace(file)
-    current.look()
-    return {"warnings": warnings, "serving": current.facts()}
+    current.update()
+    return {"warnings": warnings, "serving": current.status()}

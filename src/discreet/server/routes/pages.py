@@ -1,4 +1,4 @@
-"""The page: one document that asks the same API; no secrets in it, no framework, nothing from elsewhere. And signing in to it."""
+"""Routes of the page, which uses the public HTTP API, and of signing in. The page loads nothing from other sites."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS = {".js": "text/javascript", ".css": "text/css", ".txt": "text/plain"}
 
 
 def add_pages(app: FastAPI) -> None:
-    """The page, its files, the document of the API, and signing in."""
+    """Add the page, its files, the OpenAPI document, and signing in."""
     page = files("discreet.server") / "page"
     parts = {**_parts(page), **{f"vendor/{name}": part for name, part in _parts(page / "vendor").items()}}
 
@@ -47,17 +47,17 @@ def add_pages(app: FastAPI) -> None:
 
 
 def _root(request: Request) -> str:
-    """Where the page is, as browsers write it: its cookie is sent nowhere else."""
+    """Return the path of the page as browsers write it; its cookie is limited to that path."""
     return quote(request.scope["root_path"]) or "/"
 
 
 def _parts(folder: Traversable) -> dict[str, Traversable]:
-    """The files of a folder that a browser may load."""
+    """Return the files of a folder that browsers may load."""
     return {part.name: part for part in folder.iterdir() if PurePosixPath(part.name).suffix in _KINDS}
 
 
 def who(request: Request) -> dict[str, str | int | bool]:
-    """Who has signed in, whether they can sign out here, and what is served."""
+    """Return who is signed in, whether they can sign out here, and which dataset is served."""
     holder, curator = holder_of(request), service_of(request).curator
     return {
         "name": holder.name,
@@ -69,7 +69,7 @@ def who(request: Request) -> dict[str, str | int | bool]:
 
 
 async def sign_in(given: SignIn, request: Request) -> Response:
-    """Exchange a key or a link for a session, in a cookie that scripts cannot read and other sites cannot send."""
+    """Exchange a key or a sign-in link for a session. Scripts cannot read its cookie, and other sites cannot send it."""
     service = service_of(request)
     with service.sign_ins.admit(address_of(request)):
         if given.link is not None:
@@ -91,7 +91,7 @@ async def sign_in(given: SignIn, request: Request) -> Response:
 
 
 def sign_out(request: Request) -> Response:
-    """End the session, here and in the browser."""
+    """End the session and delete its cookie."""
     service_of(request).sessions.end(session_in(request))
     response = Response(status_code=204)
     response.delete_cookie(cookie_of(request), httponly=True, samesite="strict", path=_root(request))

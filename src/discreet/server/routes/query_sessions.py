@@ -30,16 +30,16 @@ SESSION = body_of(SessionRequest, PlannableBody)
 ANSWERS = body_of(SessionAnswersRequest, Body)
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 _MOST_QUERIES = 200_000
-"""Of one session: its answers stay in memory while it is open."""
+"""Maximum queries of one session; its answers stay in memory while it is open."""
 _EACH, _MOST_OPEN = 4, 8
-"""Sessions that stay open, per analyst and in all. A session that was closed is opened again by its client."""
+"""Open sessions per analyst and in total. The client reopens a session that the server closed."""
 _MOST_CELLS = 2**22
-"""Of one query: its table stays in memory while the session is open."""
+"""Maximum cells of one query's table, which stays in memory while the session is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """The JSON of a response, in the form in which the server sends results."""
+    """The JSON of a response, with the attributes of a stored result."""
 
     body: Mapping[str, Any]
     replayed: bool = True
@@ -61,7 +61,7 @@ async def open_session(request: LimitedRequest) -> Response:
     session_request = body.request(SessionRequest)
     if session_request.queries > _MOST_QUERIES:
         raise BadInput(
-            f"On a server a session has at most {_MOST_QUERIES:,} queries.", next_step=f"Use {_MOST_QUERIES:,}."
+            f"On a server, a session has at most {_MOST_QUERIES:,} queries.", next_step=f"Use {_MOST_QUERIES:,}."
         )
     if body.dry:
         return await service.queries.explain(

@@ -1,4 +1,4 @@
-"""Routes for runs over protected rows: make synthetic data, tables, models and evaluations, load them by name, and draw rows."""
+"""Routes for runs over protected rows: synthetic data, tables, models and evaluations; load releases by name, and draw rows."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ HTML = "text/html"
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 MOST_ROWS = 1_000_000
 MOST_VALUES = 40_000_000
-"""Of one table of rows, in all columns: it is made at one go, so that rows share out what the model expects of them."""
+"""Maximum values in a table of rows. Rows are drawn together, as their counts must match the model's expectation."""
 
 
 @routes.get("/releases")
 def list_releases(request: Request) -> Response:
-    """The names of releases that you have paid for; all of them for the owner."""
+    """List the names of your releases; of all releases for the owner."""
     return JSONResponse(
         {"releases": service_of(request).curator.as_analyst(holder_of(request).charged_analyst).releases()}
     )
@@ -55,7 +55,7 @@ def list_releases(request: Request) -> Response:
 
 @routes.get("/releases/{name}")
 async def find_release(name: str, request: Request) -> Response:
-    """What a release of yours was made of; with `Accept: application/vnd.discreet.release`, the release itself."""
+    """Return a summary of one of your releases; with `Accept: application/vnd.discreet.release`, the release itself."""
     return await _release_response(name, request, _form_of(request))
 
 
@@ -63,7 +63,7 @@ async def find_release(name: str, request: Request) -> Response:
 async def draw_rows(
     name: str, request: Request, count: Annotated[int | None, UrlParameter(ge=0, le=MOST_ROWS)] = None
 ) -> Response:
-    """Synthetic rows as CSV, or as Parquet where that is accepted: `count` of them, or about as many as there are of people, at most 1,000,000."""
+    """Return synthetic rows as CSV, or as Parquet if accepted: `count` rows, at most 1,000,000. Default: the estimated size of the table."""
     kind = PARQUET if PARQUET in request.headers.get("accept", "") else CSV
     write = partial(_rows, kind=kind, count=count, recent=service_of(request).recent)
     return await _release_response(name, request, Form(kind, write), is_long=True)
@@ -73,7 +73,7 @@ async def draw_rows(
 async def quality_report(
     name: str, request: Request, level: Annotated[float, UrlParameter(gt=0, lt=1)] = CONFIDENCE
 ) -> Response:
-    """How good synthetic data is: every column's counts with a bound, and a bound for every pair of columns; as a page with `Accept: text/html`."""
+    """Return the quality of synthetic data: the counts of each column with error bounds, and a bound for each pair of columns; as a page with `Accept: text/html`."""
     is_page = HTML in request.headers.get("accept", "")
     write = partial(_quality, level=level, is_page=is_page, recent=service_of(request).recent)
     return await _release_response(name, request, Form(HTML if is_page else JSON, write), is_long=True)
@@ -88,7 +88,7 @@ def publish(name: str, request: Request, given_by: str | None = None) -> None:
 
 @routes.get("/published/{name}")
 def find_published(name: str, request: Request) -> Response:
-    """A release that the owner has published, for everybody: what it was made of; with `Accept: application/vnd.discreet.release`, the release itself."""
+    """Return a summary of a published release; public. With `Accept: application/vnd.discreet.release`, return the release itself."""
     release = stored_release(service_of(request).curator.ledger.published_answer(name), name=name)
     if MEDIA_TYPE in request.headers.get("accept", ""):
         return bytes_response(request, MEDIA_TYPE, [release.as_bytes()])
@@ -96,7 +96,7 @@ def find_published(name: str, request: Request) -> Response:
 
 
 async def _release_response(name: str, request: Request, form: Form[RunRelease], *, is_long: bool = False) -> Response:
-    """A release by its name; free. To make rows a model is fitted, which takes seconds: each analyst has one place for that."""
+    """Return a release by its name; free. To draw rows a model is fitted, which takes seconds: each analyst has one slot for that."""
     service, holder = service_of(request), holder_of(request)
     service.long_answers.check(holder.name)
     prepared = await service.queries.look_up(
@@ -125,10 +125,13 @@ def _release(release: RunRelease, file: SpooledAnswer) -> None:
 def _rows(release: RunRelease, file: SpooledAnswer, *, kind: str, count: int | None, recent: RecentReleases) -> None:
     fitted = _fitted(release, recent)
     most = min(MOST_ROWS, MOST_VALUES // len(fitted.domain.columns))
-    wanted = min(most, max(0, round(fitted.total))) if count is None else count
-    if wanted > most:
-        raise TooLarge(f"A release of so many columns has at most {most:,} rows here.", next_step=f"Ask for {most:,}.")
-    TABLES[kind](iter([fitted.sample(wanted)]), file)
+    rows = min(most, max(0, round(fitted.total))) if count is None else count
+    if rows > most:
+        raise TooLarge(
+            f"The server draws at most {most:,} rows from a release with this many columns.",
+            next_step=f"Request {most:,} rows or fewer.",
+        )
+    TABLES[kind](iter([fitted.sample(rows)]), file)
 
 
 def _quality(release: RunRelease, file: SpooledAnswer, *, level: float, is_page: bool, recent: RecentReleases) -> None:
@@ -137,9 +140,11 @@ def _quality(release: RunRelease, file: SpooledAnswer, *, level: float, is_page:
 
 
 def _fitted(release: RunRelease, recent: RecentReleases) -> SyntheticRelease:
-    """The release with a model that may be there already."""
+    """Return the release with its fitted model, from the cache if possible."""
     if not isinstance(release, SyntheticRelease):
-        raise BadInput("This release has no synthetic rows.", next_step="Take it as application/vnd.discreet.release.")
+        raise BadInput(
+            "This release has no synthetic rows.", next_step="Request it as application/vnd.discreet.release."
+        )
     return recent.the_same_as(release)
 
 

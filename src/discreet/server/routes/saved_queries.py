@@ -1,4 +1,4 @@
-"""Routes for saved queries: keep one under a name, share it, look at what it was answered."""
+"""Routes for saved queries: save one under a name, share it, and read its stored answer."""
 
 from __future__ import annotations
 
@@ -26,42 +26,42 @@ routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 @routes.get("/saved")
 def list_saved(request: Request, after: str | None = None) -> Response:
-    """Your saved queries and those that others share, newest first, without their texts: 100 at a time.
+    """List your saved queries and those shared by others, newest first, without their texts, 100 per page.
 
-    What comes after them has the number `next` as its `after`; it is null at the end.
+    For the next page, pass `next` as `after`; it is null on the last page.
     """
     holder = holder_of(request)
     page = service_of(request).saved.visible_to(holder, after=after)
     following = page[-1].number if len(page) == PAGE else None
-    return JSONResponse({"saved": [_facts(saved, holder) for saved in page], "next": following})
+    return JSONResponse({"saved": [_json(saved, holder) for saved in page], "next": following})
 
 
 @routes.post("/saved", status_code=201)
 def save(body: NewSaved, request: Request) -> Response:
-    """Keep a query under a name; one of yours with the same name gives way. Shared, others see it and its answer."""
+    """Save a query under a name; it replaces your query of the same name. If `shared`, others see it and its answer."""
     holder = holder_of(request)
     query = body.query.model_dump(exclude_unset=True)
     saved = service_of(request).saved.save(holder, name=body.name, query=query, shared=body.shared)
-    return JSONResponse({**_facts(saved, holder), "query": query}, 201)
+    return JSONResponse({**_json(saved, holder), "query": query}, 201)
 
 
 @routes.get("/saved/{number}")
 def find_saved(number: str, request: Request) -> Response:
-    """One that is yours or shared."""
+    """Return a saved query that is yours or shared."""
     holder = holder_of(request)
     saved, query = _found(request, number)
-    return JSONResponse({**_facts(saved, holder), "query": query.model_dump(exclude_unset=True)})
+    return JSONResponse({**_json(saved, holder), "query": query.model_dump(exclude_unset=True)})
 
 
 @routes.delete("/saved/{number}", status_code=204)
 def delete_saved(number: str, request: Request) -> None:
-    """Forget one of yours; what was answered stays in the books."""
+    """Delete one of your saved queries; its answers stay in the ledger."""
     service_of(request).saved.delete(holder_of(request), number)
 
 
 @routes.get("/saved/{number}/answer")
 async def saved_answer(number: str, request: Request) -> Response:
-    """What its author was answered, free: they have paid for it, and chose to show it. Never asks."""
+    """Return the stored answer of the query's author, free of charge. The query is never executed."""
     service, holder = service_of(request), holder_of(request)
     with service.rate_limit.admit(holder.name):
         saved, query = await in_thread(service.pools.ledger, _found, request, number)
@@ -72,22 +72,23 @@ async def saved_answer(number: str, request: Request) -> Response:
         )
     except NotAnswered:
         raise NotAnswered(
-            "Its author has no answer to this question on the present data.", next_step="Open the question, and ask it."
+            "The author has no answer to this query on the current data.",
+            next_step="Open the query, and run it yourself.",
         ) from None
 
 
 def _found(request: Request, number: str) -> tuple[Saved, LevelBody]:
-    """A saved query, held against what may be asked today."""
+    """Return a saved query, checked against the current schema."""
     saved, query = service_of(request).saved.find(holder_of(request), number)
     try:
         return saved, ASK.model_validate(query)
     except ValidationError:
         raise UnknownSaved(
-            "This saved question has a form that is not taken any more.", next_step="Ask its author to save it anew."
+            "This saved query has an outdated format.", next_step="Ask its author to save it again."
         ) from None
 
 
-def _facts(saved: Saved, holder: Holder) -> dict[str, Any]:
+def _json(saved: Saved, holder: Holder) -> dict[str, Any]:
     return {
         "number": saved.number,
         "name": saved.name,

@@ -1,4 +1,4 @@
-"""Routes for watches: begin one, look at the data version that is served, and read what was said."""
+"""Routes for watches: start one, evaluate the current data version, and read earlier results."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """What a watch says. Its evaluations cost nothing, its beginning may."""
+class _Reply:
+    """The status of a watch. Starting one may be charged; evaluations are free."""
 
     status: WatchStatus
     replayed: bool = True
@@ -40,36 +40,36 @@ class _Said:
 
 
 @routes.post("/watch", openapi_extra={**in_document(WATCH), "parameters": [NAME]})
-async def begin(request: LimitedRequest) -> Response:
-    """Begin to watch one count or sum: charged in full, once for all data versions. The same words find it again, and cost nothing more."""
+async def start(request: LimitedRequest) -> Response:
+    """Start to watch one count or sum. It is charged once, for all data versions. The same request finds it again, free of charge."""
     wanted = await _read(request)
 
-    def begun(api: LocalApi) -> _Said:
+    def start_watch(api: LocalApi) -> _Reply:
         watch: Watch = api.outcome(wanted)
-        return _Said(watch.status, watch.replayed)
+        return _Reply(watch.status, watch.replayed)
 
-    return await respond(request, begun, _FORM)
+    return await respond(request, start_watch, _FORM)
 
 
 @routes.post("/watch/evaluate", openapi_extra={**in_document(WATCH), "parameters": [NAME]})
 async def evaluate(request: LimitedRequest) -> Response:
-    """Say whether the data version that is served is above, with noise: read once, and repeated as often as it is requested. Free."""
+    """Return whether the current data version is above the threshold, with noise. Free. Each version is measured once; repeats return the same result."""
     wanted = await _read(request)
 
-    def evaluated(api: LocalApi) -> _Said:
+    def evaluate_watch(api: LocalApi) -> _Reply:
         watch: Watch = api.recall(wanted)
         watch.evaluate()
-        return _Said(watch.status)
+        return _Reply(watch.status)
 
-    return await respond(request, evaluated, _FORM)
+    return await respond(request, evaluate_watch, _FORM)
 
 
 @routes.post("/watch/recall", openapi_extra=in_document(WATCH))
 async def recall(request: LimitedRequest) -> Response:
-    """What a watch of yours has said so far; nothing is read or spent."""
+    """Return the results of your watch so far. Nothing is read or charged."""
     wanted, service, holder = await _read(request), service_of(request), holder_of(request)
     prepared = await service.queries.look_up(
-        lambda curator: _Said(curator.as_analyst(holder.charged_analyst).recall(wanted).status),
+        lambda curator: _Reply(curator.as_analyst(holder.charged_analyst).recall(wanted).status),
         holder=holder,
         then=partial(_FORM.prepare, service=service, analyst=holder.name),
     )
@@ -82,8 +82,8 @@ async def _read(request: LimitedRequest) -> WatchRequest:
     return body.request(WatchRequest)
 
 
-def _written(said: _Said, file: SpooledAnswer) -> None:
-    file.write(said.stored)
+def _write(reply: _Reply, file: SpooledAnswer) -> None:
+    file.write(reply.stored)
 
 
-_FORM = Form(JSON, _written)
+_FORM = Form(JSON, _write)

@@ -1,4 +1,4 @@
-"""What of an attack can be turned over the wire, and how far: a request should take about a second, and never many."""
+"""The parameters of attacks over HTTP, with their ranges. The ranges keep a request to about a second."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from discreet.attacks import Attack
 from discreet.attacks.lab.attack import DISCREET
 from discreet.errors import BadInput
 
-_OFFLINE = "Stay within it, or use `discreet attack run`, which has no such limits."
+_OFFLINE = "Choose a value in this range, or use `discreet attack run`, which has no such limits."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knob:
-    """A number that can be turned, between two ends."""
+    """A numeric parameter of an attack with its range."""
 
     name: str
     label: str
@@ -25,20 +25,20 @@ class Knob:
     whole: bool
     log: bool
     against: tuple[str, ...]
-    """What it makes a difference to: releases, peers, or "discreet"."""
+    """The targets that it affects: releases, peers, or "discreet"."""
 
     def check(self, given: float) -> float:
-        """The same number, where it is one of those that can be chosen."""
+        """Return the number, or refuse one outside the range."""
         if not self.least <= given <= self.most or (self.whole and given != int(given)):
             kind = "a whole number" if self.whole else "a number"
             raise BadInput(
-                f"Here {self.name} is {kind} from {self.least:,g} to {self.most:,g} for this attack.",
+                f"For this attack, {self.name} must be {kind} from {self.least:,g} to {self.most:,g}.",
                 next_step=_OFFLINE,
             )
         return int(given) if self.whole else given
 
     def as_dict(self) -> dict[str, Any]:
-        """For a page that draws a slider."""
+        """Return the JSON form, from which the page draws a slider."""
         return {
             "name": self.name,
             "label": self.label,
@@ -57,28 +57,28 @@ class _Range:
     least: float
     most: float
     usual: float | None = None
-    """Where the lab's own is too slow for a page."""
+    """Default, if the lab's own is too slow for a page."""
     whole: bool = False
     log: bool = False
     against: tuple[str, ...] = ()
-    """Empty for everything."""
+    """Empty for all targets."""
 
 
 _EVERY_WEAK = ("weak",)
 _OURS = (DISCREET,)
 _GENOME = _Range("variants for each person", 5, 100, whole=True, log=True)
 _ROOT_N = _Range("noise, in multiples of √people", 0.02, 3, log=True, against=_EVERY_WEAK)
-_LISTS = _Range("questions for each person", 0.5, 8, log=True)
-_ALIKE = _Range("k: people who look alike", 2, 20, whole=True, against=_EVERY_WEAK)
+_LISTS = _Range("queries for each person", 0.5, 8, log=True)
+_ALIKE = _Range("k: people with equal attributes", 2, 20, whole=True, against=_EVERY_WEAK)
 _DIVERSE = _Range("l: conditions among them", 1, 5, whole=True, against=("l-diverse",))
 _SUSPECTS = _Range("candidates", 2, 32, whole=True, log=True, against=_OURS)
 
 _OPTIONS: Mapping[tuple[str, str], _Range] = {
-    ("averaging", "repeats"): _Range("how often it asks", 1, 800, whole=True, log=True, against=_EVERY_WEAK),
+    ("averaging", "repeats"): _Range("repetitions of the query", 1, 800, whole=True, log=True, against=_EVERY_WEAK),
     ("averaging", "noise"): _Range("noise: standard deviation", 0.1, 20, log=True, against=_EVERY_WEAK),
     ("linkage", "candidates"): _SUSPECTS,
-    ("netflix", "known"): _Range("films overheard", 4, 10, whole=True),
-    ("netflix", "wrong"): _Range("of them wrong", 0, 3, whole=True),
+    ("netflix", "known"): _Range("known films", 4, 10, whole=True),
+    ("netflix", "wrong"): _Range("wrong ones among them", 0, 3, whole=True),
     ("big-bang", "datasets"): _Range("datasets for each person", 0.2, 3, against=_EVERY_WEAK),
     ("dictionary", "candidates"): _SUSPECTS,
     ("homogeneity", "k"): _ALIKE,
@@ -92,17 +92,17 @@ _OPTIONS: Mapping[tuple[str, str], _Range] = {
     ("model-membership", "trees"): _Range("trees of the forest", 5, 50, usual=25, whole=True, against=("forest",)),
     ("timing", "rehearsals"): _Range("rehearsals", 20, 100, usual=50, whole=True),
     ("prng", "seconds"): _Range(
-        "seconds in which it may have begun", 60, 3600, whole=True, log=True, against=("seeded", DISCREET)
+        "seconds in which it may have started", 60, 3600, whole=True, log=True, against=("seeded", DISCREET)
     ),
     ("ledger-race", "cap"): _Range("cap: answers the budget allows", 2, 20, whole=True),
     ("ledger-race", "threads"): _Range("threads", 2, 8, whole=True),
-    ("ledger-race", "processes"): _Range("processes beside ours", 0, 1, usual=0, whole=True, against=_OURS),
+    ("ledger-race", "processes"): _Range("additional processes", 0, 1, usual=0, whole=True, against=_OURS),
     ("name-and-shame", "expected"): _Range("people named, on average", 0.05, 4, log=True, against=("each-with-delta",)),
     ("reconstruction", "noise"): _Range(
         "noise, in multiples of √people", 0.02, 3, log=True, against=("noisy-counts", "mostly-right")
     ),
     ("reconstruction", "queries_per_person"): _LISTS,
-    ("reconstruction", "lies"): _Range("share of answers that are anything", 0, 0.45, against=("mostly-right",)),
+    ("reconstruction", "lies"): _Range("share of arbitrary answers", 0, 0.45, against=("mostly-right",)),
     ("reconstruction", "linear"): _Range(
         "by linear programming (1) or least squares (0)",
         0,
@@ -116,7 +116,9 @@ _OPTIONS: Mapping[tuple[str, str], _Range] = {
     ("tracing", "columns_per_pair"): _Range("columns for each pair", 5, 60, whole=True),
     ("tracing", "noise"): _Range("noise: standard deviation", 0.02, 3, log=True, against=("noisy-means",)),
     ("tracing-keys", "noise"): _Range("noise, in multiples of √people", 0.02, 10, log=True, against=("noisy-counts",)),
-    ("tracing-keys", "repeats"): _Range("how often it asks", 1, 800, whole=True, log=True, against=("noisy-counts",)),
+    ("tracing-keys", "repeats"): _Range(
+        "repetitions of the query", 1, 800, whole=True, log=True, against=("noisy-counts",)
+    ),
     ("reduction-to-membership", "noise"): _ROOT_N,
     ("reduction-to-membership", "queries_per_person"): _LISTS,
     ("reduction-to-reconstruction", "attributes_per_person"): _GENOME,
@@ -159,12 +161,12 @@ _TRIALS: Mapping[str, tuple[int, int]] = {
     "census": (4, 3),
 }
 _AT_ONCE = (60, 30)
-"""So many trials in one request, against a weak release and against Discreet."""
+"""Maximum trials in one request, against a weak release and against Discreet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """All knobs of an attack."""
+    """All parameters of an attack."""
 
     attack: Attack
     knobs: tuple[Knob, ...] = field(init=False)
@@ -173,20 +175,20 @@ class Console:
         object.__setattr__(self, "knobs", (_people(self.attack), *_options(self.attack)))
 
     def trials(self, target: str) -> int:
-        """The most in one request."""
+        """Return the maximum trials in one request."""
         weak, ours = _TRIALS.get(self.attack.name, _AT_ONCE)
         return min(self.attack.small.trials, ours if target == DISCREET else weak)
 
     def check(self, given: Mapping[str, float]) -> dict[str, float]:
-        """What was given, and the usual for the rest; anything that cannot be turned so far is refused."""
+        """Return all parameters, with defaults for missing ones; refuse unknown ones and values out of range."""
         named = {knob.name: knob for knob in self.knobs}
         unknown = sorted(set(given) - set(named))
         if unknown:
-            raise BadInput("This attack has no such knob.", next_step=f"It has: {', '.join(named)}.")
+            raise BadInput("This attack has no such parameter.", next_step=f"Its parameters: {', '.join(named)}.")
         return {name: knob.check(given.get(name, knob.usual)) for name, knob in named.items()}
 
     def as_dict(self) -> dict[str, Any]:
-        """For a page."""
+        """Return the JSON form."""
         targets = _targets(self.attack)
         return {
             "knobs": [knob.as_dict() for knob in self.knobs],
@@ -218,7 +220,7 @@ def _options(attack: Attack) -> Sequence[Knob]:
 
 
 def _option(attack: Attack, name: str, lab: float) -> Knob:
-    """An option that nobody described can be turned a little."""
+    """Return the parameter for an option; one without a described range gets a small one."""
     plain = _Range(name.replace("_", " "), 0, 2 * lab or 1)
     described = _OPTIONS.get((attack.name, name), plain)
     usual = lab if described.usual is None else described.usual

@@ -1,4 +1,4 @@
-"""Values of requests about models, as strict JSON: a model to learn, and the decisions of a model that was learned."""
+"""JSON schemas of models: the specification of a model to train, and the decision rule of a trained model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Whole = Annotated[int, Field(ge=1, le=_MOST)]
 
 
 class NumberFeature(WithoutNulls):
-    """A column of numbers: one weight for all of them, or with `bins` one for each bin."""
+    """A numeric column with one weight, or with `bins` one weight per bin."""
 
     number: _Name
     bins: _Whole | None = None

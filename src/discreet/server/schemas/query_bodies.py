@@ -1,4 +1,4 @@
-"""What comes in: strict JSON, nothing that is almost a number."""
+"""JSON schemas of request bodies. Nothing is converted: a string is never a number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ else:
 
 
 class NewSaved(Strict):
-    """A query under a name, for oneself or for all who may ask."""
+    """A query to save under a name, private or shared with all analysts."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -51,22 +51,22 @@ class NewCap(Strict):
     epsilon: Positive
     delta: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False, strict=True)] = 0.0
     renews: Literal["daily", "weekly", "monthly", "quarterly", "yearly"] | None = None
-    """So much in each calendar period (UTC); in all, where it is left out."""
+    """The cap renews each calendar period (UTC); if omitted, it never renews."""
 
     @property
     def filter(self) -> Filter:
-        """What decides for the account."""
+        """The privacy filter of the account."""
         return open_filter(self.epsilon, self.delta, renews=self.renews)
 
 
 class Rotation(Strict):
-    """For how long the new key of somebody is good."""
+    """The validity of a new key."""
 
     days: Annotated[int, Field(ge=1, le=3650)] = 90
 
 
 class NewKey(Rotation):
-    """A key for somebody; for an analyst who has no account, with the cap that it is opened with."""
+    """A new key; with `cap` for an analyst who has no account yet."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra={"example": {"name": "alice", "cap": {"epsilon": 2}}}
@@ -77,7 +77,7 @@ class NewKey(Rotation):
 
 
 class NewUser(Strict):
-    """The role of a user whom the owner's proxy signs in."""
+    """The role of a user whom the trusted proxy signs in."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": {"role": "analyst"}})
     role: str
@@ -90,7 +90,7 @@ class CatalogText(Strict):
 
 
 class NewCollection(Strict):
-    """What to ask devices, in few words: which of some values, or a number between two bounds, of which the mean is wanted."""
+    """Short form of a collection task: the frequencies of some values, or the mean of a number between two bounds."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     epsilon: Positive
@@ -100,23 +100,23 @@ class NewCollection(Strict):
     @model_validator(mode="after")
     def _asks_one_thing(self) -> NewCollection:
         if (self.values is None) == (self.between is None):
-            message = "a collection asks for one of some values, or for a number between two bounds"
+            message = "give values or between"
             raise ValueError(message)
         return self
 
     @property
     def spec(self) -> dict[str, Any]:
-        """The whole task, randomized as it is best."""
+        """The full specification, with the best protocol."""
         if self.between is not None:
             if len(self.between) != 2:
-                raise BadTask("A number lies between two bounds.", next_step="Give the lowest and the highest.")
+                raise BadTask("`between` must have two numbers.", next_step="Give the lower and the upper bound.")
             low, high = self.between
             return dict(Task.mean(self.name, lower=low, upper=high, epsilon=self.epsilon).spec)
         return dict(Task.frequency(self.name, domain=self.values or [], epsilon=self.epsilon).spec)
 
 
 class NewTask(Strict):
-    """A collection task, whole or in few words, and after how many days all that it collected is deleted."""
+    """A collection task, in full or short form, and the days until its reports are deleted."""
 
     spec: dict[str, Any] | None = None
     asks: NewCollection | None = None
@@ -131,7 +131,7 @@ class NewTask(Strict):
 
 
 class Rehearsal(Strict):
-    """A made-up crowd: how many people have each value, and those who came before."""
+    """Made-up people: how many have each value, and the tally of those before them."""
 
     truth: Annotated[list[Annotated[int, Field(ge=0, le=100_000)]], Field(min_length=2, max_length=1000)]
     tally: Annotated[list[Annotated[int, Field(ge=-(2**53), le=2**53)]], Field(max_length=100_000)] | None = None
@@ -146,14 +146,14 @@ class Rehearsal(Strict):
 
 
 class Attempt(Strict):
-    """One attack on a generated world, at settings that /v1/attacks lists as knobs."""
+    """One attack on generated data; /v1/attacks lists its parameters as knobs."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra={"example": {"against": "discreet", "epsilon": 1}}
     )
     against: Annotated[str, Field(min_length=1, max_length=60)] = "weak"
     people_of: Literal["lab", "catalog"] = "lab"
-    """Who the people are: the lab's own, or made up in the shape of this catalog."""
+    """The lab's own people, or people generated in the shape of this catalog."""
     epsilon: Positive | None = None
     delta: Share | None = None
     people: Annotated[int, Field(ge=2, le=100_000)] | None = None
@@ -165,4 +165,4 @@ class Attempt(Strict):
     earlier: Annotated[list[Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]], Field(max_length=2000)] = Field(
         default=[]
     )
-    """Scores of trials before, at the same settings."""
+    """Scores of earlier trials at the same settings."""

@@ -1,4 +1,4 @@
-"""The pydantic model of a request's JSON body, made from the request's own parameters."""
+"""Create the pydantic model of a request's JSON body from the request's parameters."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ _ANNOTATIONS: dict[str, Any] = {
 
 
 class Body(WithoutNulls):
-    """A request's parameters, and the dataset that they are meant for."""
+    """A request's parameters, and the dataset."""
 
     dataset: str | None = None
 
     def request(self, kind: type[AnyRequest], **more: Any) -> AnyRequest:
-        """The request that it describes; `more` is what the body does not carry."""
+        """Return the request; `more` are parameters outside the body."""
         known = {each.name for each in body_params(kind)}
         given = self.model_dump(include=known, exclude_unset=True, by_alias=True)
         return request_from_json(kind, given, **more)
 
 
 class PlannableBody(Body):
-    """The same of a request whose plan has the same address."""
+    """A body with `dry`, for a route that can also plan."""
 
-    dry: bool = Field(default=False, description="Say what it would cost, and spend nothing.")
+    dry: bool = Field(default=False, description="Return the cost without a charge.")
 
 
 class LevelBody(Body):
-    """The same of a request whose result has intervals."""
+    """A body with `level`, for a result with intervals."""
 
     level: Share = Field(default=CONFIDENCE, description="The share of answers that intervals cover.")
 
@@ -64,7 +64,7 @@ AnyBody = TypeVar("AnyBody", bound=Body)
 
 
 def body_of(kind: type[Request[Any, Any]], base: type[AnyBody]) -> type[AnyBody]:
-    """The model of a request's body: `base` with the request's parameters."""
+    """Create the model of a request's body: `base` plus the request's parameters."""
     fields: Mapping[str, Any] = {each.name: _field(each) for each in body_params(kind)}
     model = create_model(kind.__name__, __base__=base, __doc__=kind.__doc__, **fields)
     model.model_config["json_schema_extra"] = {"example": dict(kind.http_example)}
@@ -72,14 +72,14 @@ def body_of(kind: type[Request[Any, Any]], base: type[AnyBody]) -> type[AnyBody]
 
 
 def _annotation(each: Param) -> Any:
-    """A type with its limits."""
+    """Return a parameter's type with its limits."""
     if each.type == "Number":  # whole numbers stay exact
         return Annotated[int, Field(**each.limits)] | Annotated[float, Field(allow_inf_nan=False, **each.limits)]
     return Annotated[_ANNOTATIONS[each.type], Field(**each.limits)]
 
 
 def _field(each: Param) -> tuple[Any, Any]:
-    """A type with its limits, and a default. The request itself refuses what is not among its choices, and names them."""
+    """Return a parameter's type and default. The request itself checks its choices, as its error lists them."""
     extra: dict[str, Any] = {"enum": list(each.choices)} if each.choices else {}
     annotation = _annotation(each)
     described: dict[str, Any] = {"description": each.doc, "json_schema_extra": extra}

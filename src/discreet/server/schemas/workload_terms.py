@@ -12,7 +12,7 @@ _Numbers = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(m
 
 
 class WorkloadTerm(WithoutNulls):
-    """All marginals over k columns; or the products of query families, by column. A family is named or written out."""
+    """All marginals over k columns, or products of query families by column. A family is named or given explicitly."""
 
     tables: Annotated[int, Field(ge=1, le=1000)] | None = None
     families: (
@@ -20,7 +20,7 @@ class WorkloadTerm(WithoutNulls):
         | None
     ) = None
     weight: Positive = 1.0
-    """Weight of their squared errors in the choice of a strategy."""
+    """Weight of the squared errors in the choice of a strategy."""
 
     @model_validator(mode="after")
     def _is_one(self) -> WorkloadTerm:
