@@ -115,8 +115,12 @@ def test_the_number_of_a_row_cannot_be_named(sql, tmp_path):
             r"Line 9: tables.staff: has exactly one row per person",
         ),
         ('privacy_unit = "row"\n', 'privacy_unit = "row"\nbounding = "per-query"\n', "has exactly one row per person"),
-        ('privacy_unit = "person"', 'privacy_unit = { column = "age", references = "staff.age" }', "no owner's id"),
-        ('privacy_unit = "row"\n', 'privacy_unit = "row"\npeople = true\n', "another table cannot name"),
+        (
+            'privacy_unit = "person"',
+            'privacy_unit = { column = "age", references = "staff.age" }',
+            "without a person's id",
+        ),
+        ('privacy_unit = "row"\n', 'privacy_unit = "row"\npeople = true\n', "another table cannot refer to"),
     ],
 )
 def test_a_catalog_that_asks_more_of_rows_is_refused(old, new, problem):

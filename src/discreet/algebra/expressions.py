@@ -14,7 +14,7 @@ from typing import TypeAlias
 from discreet.algebra.registry import Function, Nulls, function
 from discreet.algebra.value_properties import AS_READ, FURTHEST, LARGEST_INTEGER, Origin, Value, ValueProperties
 from discreet.catalog import Type
-from discreet.catalog.timestamps import place_of
+from discreet.catalog.timestamps import ordinal_of
 from discreet.errors import NotAllowed, TooLarge
 
 MOST_CALLS = 400
@@ -153,7 +153,7 @@ def _is_canonical(kind: Type, value: Value) -> bool:
 def _literal_properties(kind: Type, value: Value | None) -> ValueProperties:
     low = high = None
     if isinstance(value, date):
-        low = high = Fraction(place_of(value))
+        low = high = Fraction(ordinal_of(value))
     elif isinstance(value, int | float) and not isinstance(value, bool):
         low = high = Fraction(value)
     return ValueProperties(

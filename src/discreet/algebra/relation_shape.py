@@ -10,7 +10,7 @@ from fractions import Fraction
 from discreet.algebra.value_properties import AS_READ, ValueProperties, every_value
 from discreet.catalog import Column as Declared
 from discreet.catalog import Table, Type
-from discreet.catalog.timestamps import place_of
+from discreet.catalog.timestamps import ordinal_of
 from discreet.errors import TooLarge
 
 MOST_ROWS = 10**6
@@ -128,7 +128,7 @@ def declared_column(column: Declared, table: Table, *, unique: bool) -> Column:
         if column.type is Type.REAL:  # clamped to doubles, and 0.1 lies above a tenth
             low, high = Fraction(float(low)), Fraction(float(high))
     elif isinstance(column.lower, date) and isinstance(column.upper, date):
-        low, high = Fraction(place_of(column.lower)), Fraction(place_of(column.upper))
+        low, high = Fraction(ordinal_of(column.lower)), Fraction(ordinal_of(column.upper))
     person = table.unit is not None and not table.unit.path and table.own_column == column.name
     values = column.values
     properties = ValueProperties(

@@ -57,7 +57,7 @@ class Origin:
 class ValueProperties:
     """Type, bounds, possible values and nullability of a value. Only `nullable` and `values` speak about NULL.
 
-    `low` and `high` are numbers; for dates and timestamps, those of `timestamps.place_of`. `values` lists every
+    `low` and `high` are numbers; for dates and timestamps, those of `timestamps.ordinal_of`. `values` lists every
     value that may form a group, including None if NULL forms one. `person` means that the value is NULL or the id of
     the row's person; `unique_per_person`, that no two rows of one person share the value.
     """

@@ -12,25 +12,19 @@ from discreet.errors import BadCatalog
 
 KEYS = {"nodes", "key", "edges", "ends", "privacy", "max_degree", "per_node", "budget"}
 _EDGE_KEYS = {"path", "columns", "rows_about"}
-"""What a table of edges may say: neither whose a row is, for it is both ends', nor how many rows of one person count."""
+"""Keys allowed for a table of edges. A row belongs to both ends, so there is no privacy_unit and no max_rows."""
 MOST_DEGREE, MOST_PER_NODE = 10**6, 1 << 40
 _KINDS = (Type.INTEGER, Type.TEXT)
 Wrong = Callable[[str, str, str], BadCatalog]
 
 
 def named_edges(graphs: Mapping[str, Any], tables: Collection[str], wrong: Wrong) -> set[str]:
-    """The tables that are edges of a graph, as its section names them: each of one graph.
-
-    Args:
-        graphs: All sections, not checked yet.
-        tables: The names of all tables.
-        wrong: Makes a refusal.
-    """
+    """Return the names of the tables that are edges of a graph. A table can belong to only one graph."""
     named: set[str] = set()
-    for name, facts in graphs.items():
-        table = facts.get("edges") if isinstance(facts, dict) else None
+    for name, section in graphs.items():
+        table = section.get("edges") if isinstance(section, dict) else None
         if not isinstance(table, str) or table not in tables:
-            raise wrong(f"graphs.{name}.edges", "names no table", "Set it to the table with one row per edge.")
+            raise wrong(f"graphs.{name}.edges", "is not a table", "Set it to the table with one row per edge.")
         if table in named:
             raise wrong(
                 f"graphs.{name}.edges", "is already the edges of another graph", "Keep only one of the two graphs."
@@ -41,7 +35,7 @@ def named_edges(graphs: Mapping[str, Any], tables: Collection[str], wrong: Wrong
 
 def read_graph(
     name: str,
-    facts: Mapping[str, Any],
+    section: Mapping[str, Any],
     *,
     tables: Mapping[str, Table],
     edges: Mapping[str, Table],
@@ -49,18 +43,8 @@ def read_graph(
     cap: Filter | None,
     wrong: Wrong,
 ) -> Network:
-    """One of them, or a refusal that names its key.
-
-    Args:
-        name: What it is called.
-        facts: Its section.
-        tables: Of the catalog.
-        edges: The tables that are edges of a graph.
-        neighbours: What is hidden.
-        cap: Of its own budget, where it has one.
-        wrong: Makes a refusal of a key, what is wrong with it, and what to do.
-    """
-    path, privacy = f"graphs.{name}", facts.get("privacy")
+    """Read one section, or refuse it with the key that is wrong."""
+    path, privacy = f"graphs.{name}", section.get("privacy")
     if not name.isidentifier():
         raise wrong(path, "is not a plain name", "Use only letters, digits and underscores: it is part of a URL.")
     if privacy not in ("node", "edge"):
@@ -79,34 +63,28 @@ def read_graph(
             "is missing: losses of edges do not add up with losses of people"
             if cap is None
             else "is only for privacy of edges: losses of people count in [budget]",
-            "Write budget = { epsilon = 3.0 }." if cap is None else "Leave it out.",
+            "Write budget = { epsilon = 3.0 }." if cap is None else "Remove it.",
         )
-    nodes = tables.get(str(facts.get("nodes")))
+    nodes = tables.get(str(section.get("nodes")))
     if nodes is None:
-        raise wrong(f"{path}.nodes", "names no table", "Set it to the table with one row per node.")
-    key = _key(path, facts, nodes, privacy, wrong)
-    table = edges[facts["edges"]]
+        raise wrong(f"{path}.nodes", "is not a table", "Set it to the table with one row per node.")
+    key = _key(path, section, nodes, privacy, wrong)
+    table = edges[section["edges"]]
     return Network(
         name=name,
         nodes=nodes.name,
         key=key,
         edges=table,
-        ends=_ends(path, facts, table, nodes.columns[key].type, wrong),
+        ends=_ends(path, section, table, nodes.columns[key].type, wrong),
         privacy=privacy,
-        max_degree=_whole(path, facts, "max_degree", MOST_DEGREE, wrong),
-        per_node=_per_node(path, facts, privacy, wrong),
+        max_degree=_whole(path, section, "max_degree", MOST_DEGREE, wrong),
+        per_node=_per_node(path, section, privacy, wrong),
         cap=cap,
     )
 
 
 def check_edge_keys(path: str, section: Mapping[str, Any], wrong: Wrong) -> None:
-    """Refuse what says whose a row of edges is.
-
-    Args:
-        path: Of the table's section.
-        section: What the catalog says of it.
-        wrong: Makes a refusal.
-    """
+    """Refuse keys that would assign a row of edges to one person."""
     foreign = sorted(section.keys() - _EDGE_KEYS)
     if foreign:
         raise wrong(
@@ -116,7 +94,7 @@ def check_edge_keys(path: str, section: Mapping[str, Any], wrong: Wrong) -> None
         )
 
 
-def _key(path: str, facts: Mapping[str, Any], nodes: Table, privacy: str, wrong: Wrong) -> str:
+def _key(path: str, section: Mapping[str, Any], nodes: Table, privacy: str, wrong: Wrong) -> str:
     """The column that names a node: the person, or, where nodes are public, the one that `key` names."""
     if privacy == "node":
         unit = nodes.unit
@@ -126,8 +104,8 @@ def _key(path: str, facts: Mapping[str, Any], nodes: Table, privacy: str, wrong:
                 "needs a protected table with one row per person and an id column of its own",
                 'Give it privacy_unit = "person" and no max_rows, or write privacy = "edge" if who the nodes are is public.',
             )
-        if facts.get("key", unit.column) != unit.column:
-            raise wrong(f"{path}.key", "is not the person's id column", "Leave it out.")
+        if section.get("key", unit.column) != unit.column:
+            raise wrong(f"{path}.key", "is not the person's id column", "Remove it.")
         return unit.column
     if not nodes.is_public:
         raise wrong(
@@ -135,7 +113,7 @@ def _key(path: str, facts: Mapping[str, Any], nodes: Table, privacy: str, wrong:
             'must be public if privacy = "edge", which protects neither the nodes nor their number',
             'Write public = true there if anyone may know it, or privacy = "node".',
         )
-    key = facts.get("key")
+    key = section.get("key")
     if not isinstance(key, str) or key not in nodes.columns or nodes.columns[key].type not in _KINDS:
         raise wrong(
             f"{path}.key",
@@ -145,8 +123,8 @@ def _key(path: str, facts: Mapping[str, Any], nodes: Table, privacy: str, wrong:
     return key
 
 
-def _ends(path: str, facts: Mapping[str, Any], table: Table, kind: Type, wrong: Wrong) -> tuple[str, str]:
-    ends = facts.get("ends")
+def _ends(path: str, section: Mapping[str, Any], table: Table, kind: Type, wrong: Wrong) -> tuple[str, str]:
+    ends = section.get("ends")
     if (
         not isinstance(ends, list)
         or len(ends) != 2
@@ -164,14 +142,14 @@ def _ends(path: str, facts: Mapping[str, Any], table: Table, kind: Type, wrong: 
     return ends[0], ends[1]
 
 
-def _whole(path: str, facts: Mapping[str, Any], key: str, most: int, wrong: Wrong) -> int | None:
-    given = facts.get(key)
+def _whole(path: str, section: Mapping[str, Any], key: str, most: int, wrong: Wrong) -> int | None:
+    given = section.get(key)
     if given is not None and (type(given) is not int or not 1 <= given <= most):
         raise wrong(f"{path}.{key}", f"must be a whole number from 1 to {most:,}", "Write it without quotes.")
     return given
 
 
-def _per_node(path: str, facts: Mapping[str, Any], privacy: str, wrong: Wrong) -> int | None:
-    if privacy == "edge" and "per_node" in facts:
+def _per_node(path: str, section: Mapping[str, Any], privacy: str, wrong: Wrong) -> int | None:
+    if privacy == "edge" and "per_node" in section:
         raise wrong(f"{path}.per_node", 'is only for privacy = "node"', 'Remove it if privacy = "edge".')
-    return _whole(path, facts, "per_node", MOST_PER_NODE, wrong)
+    return _whole(path, section, "per_node", MOST_PER_NODE, wrong)

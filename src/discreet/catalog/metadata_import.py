@@ -42,7 +42,7 @@ _COLUMN_KEYS = {"name", "type", "lower", "upper", "private_id", "nullable", "car
 
 
 def import_catalog(path: str | Path) -> str:
-    """The text of a discreet.toml for what a metadata file says; the rest, and the budget, is left to the owner."""
+    """Return the text of a discreet.toml from a metadata file. Missing values and the budget are left to the data owner."""
     file = Path(path)
     if not file.is_file() or file.suffix not in (".yaml", ".yml", ".json"):
         raise _wrong(
@@ -57,15 +57,15 @@ def import_catalog(path: str | Path) -> str:
     origin = f"Made from {'CSVW' if is_csvw else 'SmartNoise SQL'} metadata."
     try:  # let the reader judge what was imported, table by table, as if the owner had filled in the rest
         for table in tables:
-            owned = replace(table, person=table.person or _somebody(table))
+            owned = replace(table, person=table.person or _default_person(table))
             parse_catalog(write_draft([owned], origin=origin, source=None).replace("# epsilon", "epsilon", 1))
-    except BadCatalog as error:  # its line is of a text that nobody sees
+    except BadCatalog as error:  # its line number refers to the generated text
         raise BadCatalog(re.sub(r"^Line \d+: ", "", error.problem), next_step=error.next_step) from None
     return write_draft(tables, origin=origin, source=str(file.parent) if is_csvw else None)
 
 
-def _somebody(table: TableDraft) -> str:
-    """A column that could name people."""
+def _default_person(table: TableDraft) -> str:
+    """Return a column that could be the person's id."""
     names = [name for name, column in table.columns.items() if column.type in (Type.INTEGER, Type.TEXT)]
     return next(iter(names or table.columns), "")
 
@@ -98,8 +98,8 @@ def _smartnoise_table(name: str, facts: Mapping[str, Any]) -> TableDraft:
     for column, about in columns.items():
         if not about.keys() <= _COLUMN_KEYS:
             raise _wrong(f"{name}.{column}", "has an unknown key", f"Use only: {', '.join(sorted(_COLUMN_KEYS))}.")
-    table = _table(name, columns, max_rows=facts.get("max_ids"), said={*facts}.union(*columns.values()))
-    each_row = _flag(facts, "row_privacy", name) and not table.person  # who is named is protected in all rows
+    table = _table(name, columns, max_rows=facts.get("max_ids"), given_keys={*facts}.union(*columns.values()))
+    each_row = _flag(facts, "row_privacy", name) and not table.person  # a named person is protected in all rows
     return replace(table, person=EACH_ROW.column) if each_row else table
 
 
@@ -130,11 +130,11 @@ def _csvw_table(facts: Mapping[str, Any], file: Path) -> TableDraft:
     columns = {key: _csvw_column(about, f"{name}.{key}", is_unit=key == unit) for key, about in named.items()}
     is_elsewhere = url and ":" not in str(url) and str(url) not in (f"{name}.csv", f"{name}.parquet")
     path = str(file.parent / str(url)) if is_elsewhere else ""  # a URL on the web is not read
-    return _table(name, columns, max_rows=facts.get("maxContributions"), said={*facts}.union(*terms), path=path)
+    return _table(name, columns, max_rows=facts.get("maxContributions"), given_keys={*facts}.union(*terms), path=path)
 
 
 def _csvw_column(about: Mapping[str, Any], where: str, *, is_unit: bool) -> dict[str, Any]:
-    """The column in the words of SmartNoise, and its public keys."""
+    """Translate a column to SmartNoise's terms, with its public keys."""
     given = about.get("datatype", "string")
     datatype = _terms({"base": given} if isinstance(given, str) else given, f"{where}.datatype")
     return {
@@ -148,15 +148,18 @@ def _csvw_column(about: Mapping[str, Any], where: str, *, is_unit: bool) -> dict
     }
 
 
-def _table(name: str, columns: Mapping[str, Any], *, max_rows: Any, said: set[str], path: str = "") -> TableDraft:
+def _table(name: str, columns: Mapping[str, Any], *, max_rows: Any, given_keys: set[str], path: str = "") -> TableDraft:
     people = [column for column, about in columns.items() if _flag(about, "private_id", f"{name}.{column}")]
     if not columns or len(people) > 1 or type(max_rows) not in (int, type(None)):
         raise _wrong(
             name,
             "has no columns, several person ids, or a number of rows per person that is not an integer",
-            "Say each once.",
+            "Give each at most once.",
         )
-    left_out = {"how many there are is private": said & _COUNTS, "settings of the other tool": said & _SETTINGS}
+    left_out = {
+        "how many there are is private": given_keys & _COUNTS,
+        "settings of the other tool": given_keys & _SETTINGS,
+    }
     notes = tuple(f"Left out ({why}): {', '.join(sorted(keys))}." for why, keys in left_out.items() if keys)
     drafts = {column: _column(about, f"{name}.{column}") for column, about in columns.items()}
     return TableDraft(name=name, person="".join(people), columns=drafts, max_rows=max_rows, path=path, notes=notes)
@@ -168,8 +171,8 @@ def _column(about: Mapping[str, Any], where: str) -> ColumnDraft:
         raise _wrong(where, "has no valid type", "Use one such as int, float, string, boolean or datetime.")
     if about.get("private_id"):
         return ColumnDraft(type=kind)  # bounds on ids could make one person of two
-    said = {end: about[end] for end in ("lower", "upper") if about.get(end) is not None}
-    facts: dict[str, Any] = {end: _value(kind, given, where) for end, given in said.items()}
+    given_bounds = {end: about[end] for end in ("lower", "upper") if about.get(end) is not None}
+    facts: dict[str, Any] = {end: _value(kind, given, where) for end, given in given_bounds.items()}
     hint, keys = "", about.get("keys")
     if len(facts) == 1:
         hint, facts = f"only {next(iter(facts))} was given: add lower and upper for SUM and AVG", {}
@@ -182,7 +185,7 @@ def _column(about: Mapping[str, Any], where: str) -> ColumnDraft:
 
 
 def _value(kind: Type, given: Any, where: str) -> Value:
-    """A bound or a key, whose number or date may be in quotes; whether it fits the column, the reader says."""
+    """Read a bound or key, possibly in quotes. The catalog reader checks that it matches the column."""
     try:
         if isinstance(given, str) and kind is not Type.TEXT:
             given = datetime.fromisoformat(given) if kind in (Type.DATE, Type.TIMESTAMP) else json.loads(given)
@@ -196,7 +199,7 @@ def _value(kind: Type, given: Any, where: str) -> Value:
 
 
 def _terms(value: Any, where: str) -> dict[str, Any]:
-    """A section of CSVW whose terms have no prefix; bounds have several names there."""
+    """Return a section of CSVW without term prefixes. Bounds have several names in CSVW."""
     plain = {_PREFIX.sub("", key): held for key, held in _named(value, where).items()}
     return {re.sub(r"^(min|max)(In|Ex)clusive$", r"\1imum", key): held for key, held in plain.items()}
 

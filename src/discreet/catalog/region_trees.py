@@ -11,27 +11,19 @@ from discreet.errors import BadCatalog
 
 KEYS = {"table", "levels", "invariant", "of"}
 WHOLE = "all"
-"""What the level above all columns is called."""
+"""Name of the level above all columns."""
 
 
 def read_tree(
     name: str,
-    facts: Mapping[str, Any],
+    section: Mapping[str, Any],
     tables: Mapping[str, Table],
     neighbours: Neighbours,
     wrong: Callable[[str, str, str], BadCatalog],
 ) -> Regions:
-    """One of them, or a refusal that names its key.
-
-    Args:
-        name: What it is called.
-        facts: Its section.
-        tables: Of the catalog.
-        neighbours: What is hidden.
-        wrong: Makes a refusal of a key, what is wrong with it, and what to do.
-    """
-    path, levels, invariant = f"trees.{name}", facts.get("levels"), facts.get("invariant")
-    table = tables.get(str(facts.get("table")))
+    """Read one section, or refuse it with the key that is wrong."""
+    path, levels, invariant = f"trees.{name}", section.get("levels"), section.get("invariant")
+    table = tables.get(str(section.get("table")))
     if table is None or not table.is_public:
         raise wrong(
             f"{path}.table", "is not a public table", "Declare a table with public = true and one row per region."
@@ -53,14 +45,14 @@ def read_tree(
             "protects nobody under add-remove, because neighbours then never have equal totals",
             'Write neighbours = "replace-one", or remove invariant.',
         )
-    people = tables.get(str(facts.get("of")))
+    people = tables.get(str(section.get("of")))
     is_counted = people is not None and not people.is_public and levels[-1] in people.columns
-    if invariant is not None and not is_counted:  # so that nobody else decides which rows are counted exactly
+    if invariant is not None and not is_counted:  # otherwise an analyst could choose which rows are counted exactly
         raise wrong(
             f"{path}.of",
             f"is not a protected table with a column {levels[-1]}",
             'Write of = "people" beside it.',
         )
-    if invariant is None and "of" in facts:
-        raise wrong(f"{path}.of", "is set without an invariant", "Leave it out.")
+    if invariant is None and "of" in section:
+        raise wrong(f"{path}.of", "is set without an invariant", "Remove it.")
     return Regions(name, table.name, tuple(levels), invariant, people.name if people is not None else None)

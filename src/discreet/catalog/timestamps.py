@@ -1,4 +1,4 @@
-"""Days and timestamps as whole numbers: days as `date.toordinal` counts them, timestamps as microseconds since 1970, without a zone."""
+"""Dates and timestamps as integers: `date.toordinal`, and microseconds since 1970 without time zone."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def microseconds_of(value: datetime) -> int:
-    """The microseconds from 1970 to a timestamp."""
+    """Return the microseconds from 1970 to a timestamp."""
     return (value - _EPOCH) // _MICROSECOND
 
 
 def timestamp_at(microseconds: int) -> datetime:
-    """The timestamp that so many microseconds lie before."""
+    """Return the timestamp at a number of microseconds since 1970."""
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
@@ -23,13 +23,13 @@ FIRST_MOMENT = (date.min.toordinal() - _EPOCH.toordinal()) * _DAY
 LAST_MOMENT = (date.max.toordinal() + 1 - _EPOCH.toordinal()) * _DAY - 1
 
 
-def place_of(value: date) -> int:
-    """A day or a timestamp as the whole number that bounds are in."""
+def ordinal_of(value: date) -> int:
+    """Return a date or timestamp as the integer in which bounds are expressed."""
     return microseconds_of(value) if isinstance(value, datetime) else value.toordinal()
 
 
 def in_utc(value: datetime) -> datetime | None:
-    """A timestamp as it is stored: with a zone in UTC, without one as it is; None outside of the calendar."""
+    """Convert a timestamp to UTC without time zone; None outside of the calendar. Without a time zone, it stays as it is."""
     if value.tzinfo is None:
         return value
     try:
@@ -39,5 +39,5 @@ def in_utc(value: datetime) -> datetime | None:
 
 
 def timestamp_text(value: datetime) -> str:
-    """A timestamp as queries and answers write it: a fraction of a second without zeros at its end."""
+    """Format a timestamp as in queries and answers, without trailing zeros of the fraction."""
     return value.isoformat(sep=" ").rstrip("0") if value.microsecond else value.isoformat(sep=" ")

@@ -27,7 +27,7 @@ from discreet.algebra.value_properties import (
     round_outwards,
 )
 from discreet.catalog import Type
-from discreet.catalog.timestamps import FIRST_MOMENT, LAST_MOMENT, place_of
+from discreet.catalog.timestamps import FIRST_MOMENT, LAST_MOMENT, ordinal_of
 from discreet.errors import TooLarge
 
 Rule: TypeAlias = Callable[[Sequence[ValueProperties], Type], ValueProperties]
@@ -222,7 +222,7 @@ def union(parts: Sequence[ValueProperties]) -> Domain:
 def ends_of(values: Domain) -> Bounds:
     """Return the bounds of listed numbers, dates or timestamps."""
     numbers = [
-        Fraction(place_of(v) if isinstance(v, date) else v)
+        Fraction(ordinal_of(v) if isinstance(v, date) else v)
         for v in values or ()
         if v is not None and not isinstance(v, str)
     ]

@@ -20,7 +20,7 @@ from discreet.algebra.relation_shape import MOST_PUBLIC_ROWS
 from discreet.algebra.relations import Relation
 from discreet.algebra.value_properties import Value
 from discreet.catalog import Table, Type
-from discreet.catalog.timestamps import place_of
+from discreet.catalog.timestamps import ordinal_of
 from discreet.concurrency.refcounted_cache import RefcountedCache
 from discreet.engines.duckdb.snapshot import DATA
 from discreet.engines.duckdb.watchdog import Watchdog
@@ -166,4 +166,4 @@ def _values_of(expression: Expression, rows: str) -> str:
 
 
 def _number(value: Any) -> Fraction:
-    return Fraction(place_of(value)) if isinstance(value, date) else Fraction(value)
+    return Fraction(ordinal_of(value)) if isinstance(value, date) else Fraction(value)
