@@ -1,4 +1,4 @@
-"""The books of collections are held to the same promises on both databases."""
+"""Fixtures: a report store on each of both databases, and a clock."""
 
 import pytest
 
@@ -6,11 +6,11 @@ from discreet.local.collector.report_store import ReportStore
 from tests.ledger.conftest import postgres_url, where
 from tests.local.tasks import Clock, task
 
-__all__ = ["books", "clock", "postgres_url", "where"]
+__all__ = ["clock", "postgres_url", "report_store", "where"]
 
 
 @pytest.fixture
-def books(where):
+def report_store(where):
     found = ReportStore.open(where)
     found.publish(task())
     yield found

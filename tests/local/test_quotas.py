@@ -18,153 +18,153 @@ from tests.local.test_collector import EMOJI
 
 
 def test_a_number_serves_the_device_that_has_its_ticket_and_nobody_else(where):
-    books = ReportStore.open(where)
-    books.publish(NUMBERED)
-    tickets = [books.assign(NUMBERED) for _ in range(3)]
+    report_store = ReportStore.open(where)
+    report_store.publish(NUMBERED)
+    tickets = [report_store.assign(NUMBERED) for _ in range(3)]
     assert [int(ticket[:8], 16) for ticket in tickets] == [0, 1, 2]
     with_anothers_number = tickets[0][:8] + tickets[1][8:]
     random_network = [f"{number:08x}{os.urandom(16).hex()}" for number in range(3)]
     strangers = [Client(NUMBERED, slot=ticket).report(3) for ticket in (with_anothers_number, *random_network)]
-    assert set(codes_of(books.receive(NUMBERED, strangers))) == {"out-of-domain"}
+    assert set(codes_of(report_store.receive(NUMBERED, strangers))) == {"out-of-domain"}
     honest = [Client(NUMBERED, slot=ticket).report(3) for ticket in tickets]
-    assert codes_of(books.receive(NUMBERED, honest)) == [None] * 3
-    books.close()
+    assert codes_of(report_store.receive(NUMBERED, honest)) == [None] * 3
+    report_store.close()
 
 
 def test_a_device_with_a_number_is_counted_whenever_it_reports_and_when_it_sends_again_it_is_told_so(where, clock):
-    books = ReportStore(open_store(where), clock=clock)
-    books.publish(NUMBERED)
-    ticket = books.assign(NUMBERED)
+    report_store = ReportStore(open_store(where), clock=clock)
+    report_store.publish(NUMBERED)
+    ticket = report_store.assign(NUMBERED)
     client = Client(NUMBERED, slot=ticket, clock=clock)
     messages = []
     for _ in range(3):
         messages.append(client.report(3))
-        assert codes_of(books.receive(NUMBERED, messages[-1:] * 2)) == [None, "replayed"]
+        assert codes_of(report_store.receive(NUMBERED, messages[-1:] * 2)) == [None, "replayed"]
         clock.now += DAY
     clock.now += 100 * DAY
     greedy = Client(NUMBERED, slot=ticket, clock=clock).report(3)
-    assert codes_of(books.receive(NUMBERED, [greedy])) == ["too-many-reports"], "its life is over"
-    books.close()
+    assert codes_of(report_store.receive(NUMBERED, [greedy])) == ["too-many-reports"], "its life is over"
+    report_store.close()
 
 
 def test_one_address_has_so_many_numbers_a_day(where, clock):
-    books = ReportStore(open_store(where), clock=clock, quota=Quota(slots_a_day_per_address=2, numbers=4))
-    books.publish(NUMBERED)
+    report_store = ReportStore(open_store(where), clock=clock, quota=Quota(slots_a_day_per_address=2, numbers=4))
+    report_store.publish(NUMBERED)
     for address in "aab":
-        books.assign(NUMBERED, address=address)
+        report_store.assign(NUMBERED, address=address)
     with pytest.raises(errors.OverQuota, match="tomorrow"):
-        books.assign(NUMBERED, address="a")
+        report_store.assign(NUMBERED, address="a")
     clock.now += DAY
-    books.assign(NUMBERED, address="a")
+    report_store.assign(NUMBERED, address="a")
     with pytest.raises(errors.OverQuota, match="all its tickets"):
-        books.assign(NUMBERED, address="a")
-    books.close()
+        report_store.assign(NUMBERED, address="a")
+    report_store.close()
 
 
 def test_what_is_old_is_forgotten_in_pieces_and_the_count_of_numbers_stays_true(where, clock, monkeypatch):
     for name in ("_OLD_NUMBERS", "_OLD_SENDERS"):
         monkeypatch.setattr(intake, name, getattr(intake, name).replace("1000", "4"))
     asked = task(epoch_seconds=DAY)
-    books = ReportStore(open_store(where), clock=clock, quota=Quota(numbers=12))
-    books.publish(asked)
-    books.receive(asked, [Client(asked).report("😀") for _ in range(10)])
+    report_store = ReportStore(open_store(where), clock=clock, quota=Quota(numbers=12))
+    report_store.publish(asked)
+    report_store.receive(asked, [Client(asked).report("😀") for _ in range(10)])
     clock.now += 5 * DAY
     for left in (7, 4, 3):
-        assert books.receive(asked, [Client(asked).report("😀")]).reports == 1
+        assert report_store.receive(asked, [Client(asked).report("😀")]).reports == 1
         assert rows_in(where)["intake_numbers"] == rows_in(where)["intake_senders"] == left
-    assert books.receive(asked, [Client(asked).report("😀") for _ in range(12)]).reports == 9
-    books.close()
+    assert report_store.receive(asked, [Client(asked).report("😀") for _ in range(12)]).reports == 9
+    report_store.close()
 
 
 def test_what_is_kept_does_not_grow_with_what_was_counted(where, clock):
-    books, asked = ReportStore(open_store(where), fold_after=20, clock=clock), task(epoch_seconds=DAY)
-    books.publish(asked)
+    report_store, asked = ReportStore(open_store(where), fold_after=20, clock=clock), task(epoch_seconds=DAY)
+    report_store.publish(asked)
     kept = []
     for _ in range(5):
         for _ in range(3):
-            books.receive(asked, [Client(asked).report("😀") for _ in range(20)])
+            report_store.receive(asked, [Client(asked).report("😀") for _ in range(20)])
         kept.append(rows_in(where))
         clock.now += DAY
-    assert books.collector(asked).reports == 300
+    assert report_store.collector(asked).reports == 300
     assert kept[1] == kept[2] == kept[3] == kept[4]
     assert kept[4]["intake_numbers"] == kept[4]["intake_senders"] == 120, "today's and yesterday's"
     assert kept[4]["collection_waiting"] == 0
-    books.close()
+    report_store.close()
 
 
 @pytest.mark.parametrize(("epoch_seconds", "days"), [(3600, 1), (10 * DAY, 10)])
 def test_a_message_is_known_for_a_day_or_for_its_epoch_and_then_it_is_a_new_one(where, clock, epoch_seconds, days):
     asked = task(epoch_seconds=epoch_seconds)
-    books = ReportStore(open_store(where), clock=clock)
-    books.publish(asked)
+    report_store = ReportStore(open_store(where), clock=clock)
+    report_store.publish(asked)
     clock.now += DAY - 1
     message = Client(asked).report("😀")
-    assert books.receive(asked, [message]).reports == 1
+    assert report_store.receive(asked, [message]).reports == 1
     clock.now += days * DAY
-    assert books.receive(asked, [message]).refusals[0].code == "replayed"
+    assert report_store.receive(asked, [message]).refusals[0].code == "replayed"
     clock.now += DAY
-    assert books.receive(asked, [message]).reports == 1
-    books.close()
+    assert report_store.receive(asked, [message]).reports == 1
+    report_store.close()
 
 
 def test_where_the_epoch_never_ends_a_message_is_known_until_the_task_is_closed(where, clock):
     asked = task(per_epoch=1, lifetime=1)
-    books = ReportStore(open_store(where), clock=clock, quota=Quota(numbers=3))
-    books.publish(asked)
+    report_store = ReportStore(open_store(where), clock=clock, quota=Quota(numbers=3))
+    report_store.publish(asked)
     message = Client(asked).report("😀")
-    assert books.receive(asked, [message]).reports == 1
+    assert report_store.receive(asked, [message]).reports == 1
     for _ in range(3):
         clock.now += 400 * DAY
-        assert books.receive(asked, [message]).refusals[0].code == "replayed"
-    assert books.receive(asked, [Client(asked).report("😀") for _ in range(2)]).reports == 2
+        assert report_store.receive(asked, [message]).refusals[0].code == "replayed"
+    assert report_store.receive(asked, [Client(asked).report("😀") for _ in range(2)]).reports == 2
     clock.now += 400 * DAY
-    (refusal,) = books.receive(asked, [Client(asked).report("😀")]).refusals
+    (refusal,) = report_store.receive(asked, [Client(asked).report("😀")]).refusals
     assert (refusal.code, refusal.next_step) == ("over-quota", "Report to another task.")
     assert rows_in(where)["intake_numbers"] == 3
-    books.close_task(asked.name)
+    report_store.close_task(asked.name)
     assert rows_in(where)["intake_numbers"] == rows_in(where)["intake_senders"] == 0
-    assert books.collector(asked).reports == 3
-    books.close()
+    assert report_store.collector(asked).reports == 3
+    report_store.close()
 
 
 def test_a_clock_that_ran_ahead_forgets_nothing_for_good_and_blocks_nothing(where, clock):
     asked = task(epoch_seconds=DAY)
-    books = ReportStore(open_store(where), clock=clock, quota=Quota(messages_a_day=2))
-    books.publish(asked)
+    report_store = ReportStore(open_store(where), clock=clock, quota=Quota(messages_a_day=2))
+    report_store.publish(asked)
     clock.now += 1000 * DAY
     message = Client(asked).report("😀")
-    assert books.receive(asked, [message, Client(asked).report("😀")]).reports == 2
+    assert report_store.receive(asked, [message, Client(asked).report("😀")]).reports == 2
     clock.now -= 1000 * DAY
-    done = books.receive(asked, [message, Client(asked).report("😀")])
+    done = report_store.receive(asked, [message, Client(asked).report("😀")])
     assert [refusal and refusal.code for refusal in done.refusals] == ["replayed", None]
     clock.now += 2 * DAY
-    books.receive(asked, [Client(asked).report("😀")])
+    report_store.receive(asked, [Client(asked).report("😀")])
     assert rows_in(where)["intake_numbers"] == 1
-    books.close()
+    report_store.close()
 
 
 @pytest.mark.parametrize("quota", [{"messages_a_day": 3}, {"bytes_a_day": 3}, {"numbers": 3}, {"bytes_in_all": 3}])
 def test_beyond_its_quota_a_task_refuses_by_name_and_another_task_does_not(where, clock, quota):
-    books = ReportStore(open_store(where), clock=clock, quota=Quota(**quota))
+    report_store = ReportStore(open_store(where), clock=clock, quota=Quota(**quota))
     other = Task.frequency("other", domain=EMOJI, epsilon=1.0)
-    books.publish(task())
-    books.publish(other)
-    done = books.receive(task(), [Client(task()).report("😀") for _ in range(5)])
+    report_store.publish(task())
+    report_store.publish(other)
+    done = report_store.receive(task(), [Client(task()).report("😀") for _ in range(5)])
     assert [refusal and refusal.code for refusal in done.refusals] == [None] * 3 + ["over-quota"] * 2
-    assert books.collector(task()).refused == {"over-quota": 2}
-    assert books.receive(other, [Client(other).report("😀")]).reports == 1
+    assert report_store.collector(task()).refused == {"over-quota": 2}
+    assert report_store.receive(other, [Client(other).report("😀")]).reports == 1
     clock.now += 2 * DAY
-    tomorrow = books.receive(task(), [Client(task()).report("😀")])
+    tomorrow = report_store.receive(task(), [Client(task()).report("😀")])
     assert tomorrow.reports == (0 if quota.keys() & {"bytes_in_all", "numbers"} else 1)
-    books.close()
+    report_store.close()
 
 
 def test_one_address_sends_so_many_messages_a_day_and_others_go_on(where, clock):
-    books = ReportStore(open_store(where), clock=clock, quota=Quota(messages_a_day_per_address=4))
-    books.publish(task())
+    report_store = ReportStore(open_store(where), clock=clock, quota=Quota(messages_a_day_per_address=4))
+    report_store.publish(task())
 
     def sent(address, count):
-        done = books.receive(task(), [Client(task()).report("😀") for _ in range(count)], address=address)
+        done = report_store.receive(task(), [Client(task()).report("😀") for _ in range(count)], address=address)
         return [refusal and refusal.code for refusal in done.refusals]
 
     assert sent("a", 6) == [None] * 4 + ["over-quota"] * 2
@@ -173,19 +173,19 @@ def test_one_address_sends_so_many_messages_a_day_and_others_go_on(where, clock)
     assert sent("a", 1) == ["over-quota"], "it would have twice its share of the day"
     clock.now += 1
     assert sent("a", 5) == [None] * 4 + ["over-quota"]
-    assert books.collector(task()).refused == {"over-quota": 4}
-    books.close()
+    assert report_store.collector(task()).refused == {"over-quota": 4}
+    report_store.close()
 
 
 @pytest.mark.parametrize("quota", [{"messages_a_day": 100}, {"bytes_a_day": 6000}])
 def test_few_addresses_do_not_take_what_a_task_takes_in_a_day(where, clock, quota):
-    books = ReportStore(open_store(where), clock=clock, quota=Quota(**quota))
-    books.publish(task())
+    report_store = ReportStore(open_store(where), clock=clock, quota=Quota(**quota))
+    report_store.publish(task())
     for address in "abcdefghij":
-        books.receive(task(), [Client(task()).report("😀") for _ in range(20)], address=address)
-    assert books.receive(task(), [Client(task()).report("😀")], address="honest").reports == 1
-    assert books.collector(task()).reports <= 51
-    books.close()
+        report_store.receive(task(), [Client(task()).report("😀") for _ in range(20)], address=address)
+    assert report_store.receive(task(), [Client(task()).report("😀")], address="honest").reports == 1
+    assert report_store.collector(task()).reports <= 51
+    report_store.close()
 
 
 def test_addresses_are_forgotten_when_there_are_too_many(clock):
@@ -209,39 +209,39 @@ def test_the_catalog_knows_every_quota():
 
 
 def test_a_closed_task_refuses_and_keeps_its_estimate_and_a_deleted_one_leaves_nothing(where, clock):
-    books, other = (ReportStore(open_store(where), clock=clock) for _ in range(2))
-    books.publish(task())
+    report_store, other = (ReportStore(open_store(where), clock=clock) for _ in range(2))
+    report_store.publish(task())
     message = Client(task()).report("😀")
-    books.receive(task(), [message])
+    report_store.receive(task(), [message])
     assert other.collector(task()).reports == 1
-    books.close_task("emoji")
+    report_store.close_task("emoji")
     with pytest.raises(errors.TaskClosed):
         other.receive(task(), [Client(task()).report("😀")])
     assert other.collector(task()).reports == 1
     assert other.record("emoji").state == "closed"
-    books.delete_task("emoji")
+    report_store.delete_task("emoji")
     for forgotten in (other.receive, other.collector):
         with pytest.raises(errors.UnknownTask):
             forgotten(task(), [message]) if forgotten == other.receive else forgotten(task())
     assert set(rows_in(where).values()) == {0}
-    books.publish(task())
+    report_store.publish(task())
     assert other.receive(task(), [Client(task()).report("😂")]).reports == 1
     assert other.collector(task()).reports == 1, "it begins at nothing, whatever a process remembers"
-    for one in (books, other):
+    for one in (report_store, other):
         one.close()
 
 
 def test_after_its_days_all_that_a_task_collected_is_deleted(where, clock):
-    books = ReportStore(open_store(where), clock=clock)
-    books.publish(task(), retention_days=30)
-    books.receive(task(), [Client(task()).report("😀")])
+    report_store = ReportStore(open_store(where), clock=clock)
+    report_store.publish(task(), retention_days=30)
+    report_store.receive(task(), [Client(task()).report("😀")])
     clock.now += 30 * DAY - 1
-    assert books.collector(task()).reports == 1
+    assert report_store.collector(task()).reports == 1
     clock.now += 1
-    assert books.record("emoji").state == "expired"
+    assert report_store.record("emoji").state == "expired"
     assert set(rows_in(where).values()) == {0}
     with pytest.raises(errors.TaskClosed):
-        books.collector(task())
+        report_store.collector(task())
     with pytest.raises(errors.TaskClosed):
-        books.receive(task(), [Client(task()).report("😀")])
-    books.close()
+        report_store.receive(task(), [Client(task()).report("😀")])
+    report_store.close()

@@ -31,19 +31,19 @@ def test_a_task_is_checked_whole(wrong):
         validate_task({**task().spec, **BAD[wrong]})
 
 
-def test_bad_tasks_that_are_in_the_books_are_left_out_named_for_the_owner_and_can_be_deleted(books, where):
+def test_bad_tasks_that_are_in_the_books_are_left_out_named_for_the_owner_and_can_be_deleted(report_store, where):
     with open_store(where).transaction() as t:
         for number, (name, change) in enumerate(BAD.items()):
             insert_record(t, f"{number:032x}", name, json.dumps({**task().spec, **change}), expires=None)
         insert_record(t, "f" * 32, "no json", "{", expires=None)
-    records, unsound = books.records()
+    records, unsound = report_store.records()
     assert [record.task.name for record in records] == ["emoji"]
     assert set(unsound) == {*BAD, "no json"}
     for name in unsound:
         with pytest.raises(errors.UnknownTask):
-            books.record(name)
-        books.delete_task(name)
-    assert books.records()[1] == []
+            report_store.record(name)
+        report_store.delete_task(name)
+    assert report_store.records()[1] == []
 
 
 def published(**changes):

@@ -34,14 +34,14 @@ class SeededDraw(Draw):
 
 @pytest.fixture
 def shuffler(tmp_path):
-    books = ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=10)
-    yield books
-    books.close()
+    shuffler_store = ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=10)
+    yield shuffler_store
+    shuffler_store.close()
 
 
-def send(books, messages, task=TASK):
+def send(shuffler_store, messages, task=TASK):
     """Each from a place of its own."""
-    done = [books.receive(task, [message], address=os.urandom(8).hex()) for message in messages]
+    done = [shuffler_store.receive(task, [message], address=os.urandom(8).hex()) for message in messages]
     return sum(received.reports for received in done)
 
 
@@ -49,11 +49,11 @@ def reports(count, task=TASK):
     return [Client(task).report(task.values[i % 3]) for i in range(count)]
 
 
-def batches(books):
-    while waiting := books.next_batches():
+def batches(shuffler_store):
+    while waiting := shuffler_store.next_batches():
         for batch in waiting:
             yield batch
-            books.mark_delivered(batch)
+            shuffler_store.mark_delivered(batch)
 
 
 def test_nothing_leaves_before_the_crowd_is_together(shuffler):
@@ -265,8 +265,8 @@ def daily_shuffler(tmp_path, now, **options):
     return ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [DAILY], clock=lambda: now[0], **options)
 
 
-def waiting_in(books):
-    with books._store.transaction() as t:
+def waiting_in(shuffler_store):
+    with shuffler_store._store.transaction() as t:
         kept = t.run("SELECT waiting, bytes FROM shuffler_counts")
         assert kept == t.run("SELECT COUNT(*), SUM(LENGTH(payload)) FROM shuffler_waiting"), "the count is true"
     return kept[0][0]
@@ -275,40 +275,40 @@ def waiting_in(books):
 def test_what_waits_has_an_end_for_an_address_and_for_a_task(tmp_path, now, monkeypatch):
     monkeypatch.setattr(shuffler_module, "_LEAST_AHEAD", 8)
     monkeypatch.setattr(shuffler_module, "_CROWDS_AHEAD", 2)
-    books = daily_shuffler(tmp_path, now, batch=100, quota=Quota(bytes_in_all=16))
+    shuffler_store = daily_shuffler(tmp_path, now, batch=100, quota=Quota(bytes_in_all=16))
     for _ in range(5):
-        done = books.receive(DAILY, reports(6, DAILY), address="a")
+        done = shuffler_store.receive(DAILY, reports(6, DAILY), address="a")
         now[0] += 86400
     assert {refusal.code for refusal in done.refusals} == {"over-quota"}
-    assert waiting_in(books) == 10
-    assert send(books, reports(9, DAILY), DAILY) == 6, "others go on, to the end of the quota"
-    assert waiting_in(books) == 16
-    books.close()
+    assert waiting_in(shuffler_store) == 10
+    assert send(shuffler_store, reports(9, DAILY), DAILY) == 6, "others go on, to the end of the quota"
+    assert waiting_in(shuffler_store) == 16
+    shuffler_store.close()
 
 
 def test_a_message_that_waits_is_known_however_long_it_waits(tmp_path, now):
-    books = daily_shuffler(tmp_path, now, batch=100)
+    shuffler_store = daily_shuffler(tmp_path, now, batch=100)
     message, *others = reports(3, DAILY)
     for number, another in enumerate([None, *others]):
-        done = books.receive(DAILY, [message, *([another] if another else [])], address="a")
+        done = shuffler_store.receive(DAILY, [message, *([another] if another else [])], address="a")
         assert [refusal and refusal.code for refusal in done.refusals] == ([None] if not number else ["replayed", None])
         now[0] += 10 * 86400
-    assert waiting_in(books) == 3
-    books.close()
+    assert waiting_in(shuffler_store) == 3
+    shuffler_store.close()
 
 
 def test_a_neighbour_cannot_keep_a_device_out_of_all_crowds_by_its_choice_of_numbers(tmp_path):
-    books = ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=10, per_address=1)
+    shuffler_store = ShufflerStore(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=10, per_address=1)
     victim = reports(1)[0]
-    books.receive(TASK, [victim], address="shared")
+    shuffler_store.receive(TASK, [victim], address="shared")
     for crowd in range(64):
         first = build_message(TASK.digest, os.urandom(16), bytes(1), count=1, message_id=crowd.to_bytes(16, "big"))
-        books.receive(TASK, [first], address="shared")
-        send(books, reports(10))
-        assert len(books.mix()) == 1
-        with books._store.transaction() as t:
+        shuffler_store.receive(TASK, [first], address="shared")
+        send(shuffler_store, reports(10))
+        assert len(shuffler_store.mix()) == 1
+        with shuffler_store._store.transaction() as t:
             if not t.run("SELECT 1 FROM shuffler_waiting WHERE message = ?", victim[17:33]):
                 break
     else:
         raise AssertionError("it waits for ever")  # by chance: 2 ** -64
-    books.close()
+    shuffler_store.close()

@@ -146,7 +146,7 @@ def test_what_takes_too_long_is_stopped_between_two_trials(monkeypatch):
     monkeypatch.setattr(attack_lab, "_LONGEST", 0.0)
     started = time.monotonic()
     with pytest.raises(BadInput, match="was stopped"):
-        attack_lab._played("averaging", Attempt(against="sticky-noise"), parse_catalog(CATALOG))
+        attack_lab._play("averaging", Attempt(against="sticky-noise"), parse_catalog(CATALOG))
     assert time.monotonic() - started < 5
 
 

@@ -186,7 +186,7 @@ def test_what_the_server_says_is_only_ever_text_and_a_refusal_says_the_next_step
     one = {**listed["attacks"][0], **dict.fromkeys(("title", "wants", "sees", "lesson", "citation"), bad)}
     result = attacks.run("differencing", size="small", trials=3)
     steps = [{"kind": kind, "text": bad} for kind in ("known", "asked", "answered", "guess", "truth")]
-    answer = {**json.loads(result.to_json()), "transcript": steps, "facts": {bad: bad}, "scores": [1], "allowed": []}
+    answer = {**json.loads(result.to_json()), "transcript": steps, "details": {bad: bad}, "scores": [1], "allowed": []}
     page.route("**/v1/attacks", lambda route: route.fulfill(json={"attacks": [one]}))
     page.route("**/v1/attacks/*", lambda route: route.fulfill(json=answer))
     page.reload()

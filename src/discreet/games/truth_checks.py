@@ -74,17 +74,17 @@ def truthfulness(
     tightest, loss = -math.inf, 0.0
     for liars in itertools.combinations(range(len(truth)), size):
         types = [truth[liar] for liar in liars]
-        told = sum(float(honest @ table.of(kind, kind)) for kind in types)
+        truthful = sum(float(honest @ table.of(kind, kind)) for kind in types)
         for lies in itertools.product(reports, repeat=size):
             if any(lie == kind for lie, kind in zip(lies, types, strict=True)):
                 continue  # a smaller coalition's lie
-            said = list(truth)
+            reported = list(truth)
             for liar, lie in zip(liars, lies, strict=True):
-                said[liar] = lie
-            law = mechanism.law(tuple(said))
-            gain = sum(float(law @ table.of(kind, lie)) for kind, lie in zip(types, lies, strict=True)) - told
-            best = max(best, (gain, factor * told, liars, lies), key=lambda found: found[0])
-            tightest = max(tightest, gain / (factor * told) if factor * told > 0 else 0.0)
+                reported[liar] = lie
+            law = mechanism.law(tuple(reported))
+            gain = sum(float(law @ table.of(kind, lie)) for kind, lie in zip(types, lies, strict=True)) - truthful
+            best = max(best, (gain, factor * truthful, liars, lies), key=lambda found: found[0])
+            tightest = max(tightest, gain / (factor * truthful) if factor * truthful > 0 else 0.0)
             loss = max(loss, -gain)
     return Truthfulness(
         coalition=size, gain=best[0], allowed=best[1], liars=best[2], lies=best[3], tightest=tightest, loss=loss

@@ -29,11 +29,11 @@ def play(game: Game) -> Outcome:
         OpendpLaplace(epsilon=epsilon) if game.against == "opendp" else SlideLaplace(epsilon=epsilon, rng=game.rng)
     )
     known: dict[str, Verdict] = {"numpy": by_support, "granularity": by_granularity}
-    tell = known.get(game.against) or _choose_test(release, 1 / epsilon)
+    test = known.get(game.against) or _choose_test(release, 1 / epsilon)
     tally, seen = Tally(), []
     for _ in game.each_trial():
         truth = int(game.rng.random() < 0.5)
-        one = _Observation(truth=truth, answer=release.answer(truth), scale=1 / epsilon, tell=tell)
+        one = _Observation(truth=truth, answer=release.answer(truth), scale=1 / epsilon, test=test)
         seen.append(one)
         tally.add(one.guess == truth, one.steps())
     details = {"revealed by the low bits": sum(one.inferred is not None for one in seen) / len(seen)}
@@ -52,7 +52,7 @@ def _against_discreet(game: Game) -> Outcome:
         answer = presence.analyst.number(presence.query, epsilon=game.budget.epsilon)
         whole += answer.is_integer()
         observation = _Observation(
-            truth=int(presence.is_there), answer=answer, scale=1 / game.budget.epsilon, tell=by_either
+            truth=int(presence.is_there), answer=answer, scale=1 / game.budget.epsilon, test=by_either
         )
         tally.add(observation.guess == observation.truth, [*presence.analyst.steps, *observation.steps()[1:]])
     details = {"answers that are whole numbers": whole / len(tally.scores)}
@@ -66,11 +66,11 @@ class _Observation:
     truth: int
     answer: float
     scale: float
-    tell: Verdict
+    test: Verdict
 
     @property
     def inferred(self) -> int | None:
-        return self.tell(self.answer, self.scale)
+        return self.test(self.answer, self.scale)
 
     @property
     def guess(self) -> int:
@@ -146,8 +146,8 @@ def _choose_test(release: SlideLaplace | OpendpLaplace, scale: float) -> Verdict
     """Choose the best test on rehearsals: the attacker has the package too, and knows the truth of their own draws."""
     draws = [(truth, release.answer(truth)) for truth in (0, 1) for _ in range(_REHEARSALS // 2)]
 
-    def right(tell: Verdict) -> int:
-        return sum(_Observation(truth=t, answer=a, scale=scale, tell=tell).guess == t for t, a in draws)
+    def right(test: Verdict) -> int:
+        return sum(_Observation(truth=t, answer=a, scale=scale, test=test).guess == t for t, a in draws)
 
     return max((_silent, by_support, by_granularity), key=right)
 

@@ -49,7 +49,7 @@ def _against_a_time_seed(game: Game) -> Outcome:
             Step("answered", ", ".join(f"{count:.6f}" for count in observed)),
             Step("note", f"the noise of second {best} leaves {everyone:.0f}, {all_but_one:.0f}, {exact[best][2]:.0f}"),
         ]
-        _tell(tally, bool(everyone - all_but_one == 1), secrets, person, steps)
+        _add_guess(tally, bool(everyone - all_but_one == 1), secrets, person, steps)
     return tally.outcome(baseline=0.5, details={"seeds found": found / game.trials, "seeds tried": table.shape[0]})
 
 
@@ -72,7 +72,7 @@ def _against_one_twister(game: Game) -> Outcome:
                 "note", f"predicted noise: {noise[0]:.6f}, {noise[1]:.6f}; it leaves {everyone:.0f}, {all_but_one:.0f}"
             ),
         ]
-        _tell(tally, bool(everyone - all_but_one == 1), secrets, person, steps)
+        _add_guess(tally, bool(everyone - all_but_one == 1), secrets, person, steps)
     return tally.outcome(baseline=0.5, details={"noise predicted": predicted / game.trials})
 
 
@@ -131,7 +131,7 @@ def _whole(numbers: Floats) -> tuple[Floats, Floats]:
     return nearest, np.abs(numbers - nearest)
 
 
-def _tell(tally: Tally, guess: bool, secrets: Bits, person: int, steps: list[Step]) -> None:
+def _add_guess(tally: Tally, guess: bool, secrets: Bits, person: int, steps: list[Step]) -> None:
     truth = bool(secrets[person])
     ends = [Step("guess", f"person {person} has the secret: {guess}"), Step("truth", str(truth))]
     tally.add(guess == truth, [*steps, *ends])

@@ -91,8 +91,8 @@ def _against_discreet(game: Game) -> Outcome:
     for presence in each_presence_trial(game):
         timed = _ask(game, presence)
         likelier = clock.log_ratio(timed) + game.budget.epsilon * (1 if timed.answer > 0.5 else -1)
-        by_time.append(clock.says_there(timed) == presence.is_there)
-        by_class.append(over_http.says_there(timed.over_http) == presence.is_there)
+        by_time.append(clock.guess_from_time(timed) == presence.is_there)
+        by_class.append(over_http.guess_from_time(timed.over_http) == presence.is_there)
         steps = [
             Step("known", f"from {rehearsal.trials} rehearsals: {clock.in_words()}"),
             *presence.analyst.steps,
@@ -162,7 +162,7 @@ class Clock:
             slower_by_noise=float(doubt[2]),
         )
 
-    def says_there(self, timed: TimedAnswer) -> bool:
+    def guess_from_time(self, timed: TimedAnswer) -> bool:
         """Guess presence from the time alone: whether it is on the side of the usual time as with presence."""
         return (timed.seconds > self.usual + self.presence / 2) == (self.slower > 0)
 

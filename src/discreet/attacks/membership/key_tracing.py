@@ -113,8 +113,8 @@ def _slides(broadcast: Broadcast, shares: Floats) -> str:
     p_0 is 0 and p_n is 1, so some step is at least 1 / n. At slots whose key is not in the decoder, the step is 0 up to
     chance.
     """
-    says = (shares > 0.5).mean(axis=0)
-    steps = np.diff(says)
+    outputs = (shares > 0.5).mean(axis=0)
+    steps = np.diff(outputs)
     suspect = int(np.argmax(steps))
     if steps[suspect] < 1 / broadcast.users:
         return "none"

@@ -90,4 +90,4 @@ def in_words(record: Record) -> str:
 
 def group_in_words(group: Group) -> str:
     """Describe a group, as in "female Black"."""
-    return " ".join(tuple(TRAITS.values())[column - 1][value] for column, value in group) or "everybody"
+    return " ".join(tuple(TRAITS.values())[column - 1][value] for column, value in group) or "everyone"

@@ -121,10 +121,10 @@ def play_reconstruction(game: Game) -> Outcome:
             tests.append(accuse(members, others, rng=game.rng))
         without, having = tests
         stronger = np.where(without == having, leans[1] > leans[0], having)
-        nobody = ~without & ~having
-        found = np.where(nobody, game.rng.random(game.people) < 0.5, stronger)
-        failed.append(float(nobody.mean()))
-        wrong.append(float(((found != secrets) & ~nobody).mean()))
+        neither = ~without & ~having
+        found = np.where(neither, game.rng.random(game.people) < 0.5, stronger)
+        failed.append(float(neither.mean()))
+        wrong.append(float(((found != secrets) & ~neither).mean()))
         steps = [
             Step("known", f"the genomes of the {game.people} patients, at {sites:,} sites; not who has the secret"),
             *steps,
