@@ -1,4 +1,4 @@
-"""The one place where exact meets noise."""
+"""Add noise to exact results. This is the only module where exact numbers of SQL queries meet noise."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _INT64 = np.iinfo(np.int64)
 
 
 def release(plan: Plan, exact: Sequence[Sequence[ExactRows]], bits: RandomBits) -> list[list[Noisy]]:
-    """For each grouping set of each query, draw the groups, if they are private, and the noise of every measure."""
+    """Draw, for each grouping set of each query, the groups if they are private and the noise of every measure."""
     return [
         [_grouping(query, grouping, rows, bits) for grouping, rows in zip(sets, results, strict=True)]
         for query, sets, results in zip(plan.queries, plan.grouping_sets, exact, strict=True)
@@ -46,7 +46,7 @@ def release(plan: Plan, exact: Sequence[Sequence[ExactRows]], bits: RandomBits) 
 
 
 def above(exact: ExactRows, mechanism: AboveThreshold, threshold: int, bits: RandomBits) -> bool:
-    """Whether one number reaches a noisy threshold, with fresh noise of its own."""
+    """Return whether one number, with fresh noise, reaches a noisy threshold."""
     (count,) = exact.measures[0]
     return mechanism.is_above(int(count), threshold, bits)
 
@@ -57,32 +57,32 @@ def _grouping(query: Query, grouping: GroupingSet, exact: ExactRows, bits: Rando
     size = len(found[0]) if found else 1
     if grouping.selection is None:
         shown, groups = _every_combination(keys), math.prod(len(key.values or ()) for key in keys)
-        places = _places(found, keys, size)
+        positions = _positions(found, keys, size)
     else:
-        shown, places = _selected(found, keys, exact.people, grouping.selection, bits)
-        groups = int(np.count_nonzero(places >= 0))
+        shown, positions = _selected(found, keys, exact.people, grouping.selection, bits)
+        groups = int(np.count_nonzero(positions >= 0))
     measures: list[NDArray[Any]] = []
     for index, mechanisms in enumerate(grouping.mechanisms):
         if query.choose is not None and index == query.choose.measure and not mechanisms:
-            measures.append(np.zeros((groups, 1), np.int64))  # what groups compete by never leaves
+            measures.append(np.zeros((groups, 1), np.int64))  # the score that groups compete by is never released
         elif mechanisms and isinstance(mechanisms[0], Quantile):
-            measures.append(_chosen(mechanisms, exact.histograms[index], places, groups, bits))
+            measures.append(_chosen(mechanisms, exact.histograms[index], positions, groups, bits))
         else:
             wide = query.measures[index].largest * query.limits.rows * _PEOPLE >= 2**63
-            measures.append(_added(mechanisms, _fitting(exact.measures[index], wide=wide), places, groups, bits))
+            measures.append(_added(mechanisms, _fitting(exact.measures[index], wide=wide), positions, groups, bits))
     if query.choose is None:
         return Noisy(tuple(shown), tuple(measures))
-    winners = _winners(grouping.choices, exact.measures[query.choose.measure], places, groups, bits)
+    winners = _winners(grouping.choices, exact.measures[query.choose.measure], positions, groups, bits)
     return Noisy(tuple(key.take(pa.array(winners)) for key in shown), tuple(values[winners] for values in measures))
 
 
 def _winners(
-    choices: Sequence[PermuteAndFlip], exact: NDArray[Any], places: Rows, groups: int, bits: RandomBits
+    choices: Sequence[PermuteAndFlip], exact: NDArray[Any], positions: Rows, groups: int, bits: RandomBits
 ) -> Rows:
-    """The places of the winners, in the order in which they won; who has won competes no more."""
+    """Return the positions of the winners, in the order in which they won. A winner does not compete again."""
     scores = np.zeros(groups, np.int64)
-    shown = places >= 0
-    scores[places[shown]] = exact[shown].astype(np.int64)
+    shown = positions >= 0
+    scores[positions[shown]] = exact[shown].astype(np.int64)
     left, winners = np.arange(groups), []
     for choice in choices:
         at = choice.release(scores[left], bits)
@@ -92,7 +92,7 @@ def _winners(
 
 
 def _typed(array: pa.Array, key: Key) -> pa.Array:
-    """Keys keep the type that they were declared with: a cast would make True of 1."""
+    """Check that keys have their declared type. A cast would turn 1 into True."""
     whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     wanted = ARROW[key.expression.properties.type]
     if pa.types.is_string(whole.type) or pa.types.is_null(whole.type):
@@ -107,11 +107,11 @@ def _declared(key: Key) -> pa.Array:
     return pa.array(key.values or (), ARROW[key.expression.properties.type])
 
 
-# Where each group of the data stands in the answer; -1 where it is not shown
+# The position of each group of the data in the answer; -1 if it is not shown
 
 
 def _every_combination(keys: Sequence[Key]) -> list[pa.Array]:
-    """The full product of declared values, the last key turning fastest."""
+    """Return the product of declared values; the last key varies fastest."""
     lengths = [len(key.values or ()) for key in keys]
     arrays = []
     for at, key in enumerate(keys):
@@ -120,18 +120,18 @@ def _every_combination(keys: Sequence[Key]) -> list[pa.Array]:
     return arrays
 
 
-def _places(found: Sequence[pa.Array], keys: Sequence[Key], size: int) -> Rows:
-    """The place of each group in the product; undeclared values have none."""
-    places, outside = np.zeros(size, np.int64), np.zeros(size, np.bool_)
+def _positions(found: Sequence[pa.Array], keys: Sequence[Key], size: int) -> Rows:
+    """Return the position of each group in the product; -1 for undeclared values."""
+    positions, outside = np.zeros(size, np.int64), np.zeros(size, np.bool_)
     for array, key in zip(found, keys, strict=True):
         at = _value_numbers(array, key)
         outside |= at < 0
-        places = places * len(key.values or ()) + at
-    return np.where(outside, -1, places)
+        positions = positions * len(key.values or ()) + at
+    return np.where(outside, -1, positions)
 
 
 def _value_numbers(array: pa.Array, key: Key) -> Rows:
-    """Which declared value each is, NULL like any other; -1 for none of them."""
+    """Return the number of each declared value, NULL included; -1 for others."""
     at = pc.index_in(array, value_set=_declared(key))
     numbers: Rows = pc.fill_null(at, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers
@@ -144,7 +144,7 @@ def _selected(
     selection: PartitionSelection,
     bits: RandomBits,
 ) -> tuple[list[pa.Array], Rows]:
-    """Groups that may be shown, in an order that says nothing about the rows' own; each is drawn for once."""
+    """Select the groups that are shown, one draw for each. They are sorted, since the order of the rows could reveal something."""
     assert people is not None  # noqa: S101  engines count people where keys are private
     present = np.ones(len(people), np.bool_)
     for array, key in zip(found, keys, strict=True):
@@ -155,9 +155,9 @@ def _selected(
     rows = np.flatnonzero(present)
     rows = rows[_sorted([array.take(pa.array(rows)) for array in found])]
     kept = rows[selection.release(people[rows].astype(np.int64), bits)]
-    places = np.full(len(people), -1, np.int64)
-    places[kept] = np.arange(len(kept))
-    return [array.take(pa.array(kept)) for array in found], places
+    positions = np.full(len(people), -1, np.int64)
+    positions[kept] = np.arange(len(kept))
+    return [array.take(pa.array(kept)) for array in found], positions
 
 
 def _sorted(found: Sequence[pa.Array]) -> Rows:
@@ -173,21 +173,21 @@ def _sorted(found: Sequence[pa.Array]) -> Rows:
 
 
 def _fitting(exact: NDArray[Any], *, wide: bool) -> NDArray[Any]:
-    """64-bit integers or Python's by what could be, never by what is: the one are clamped after the noise, the others are not."""
+    """Choose 64-bit or Python integers by what the bounds allow, never by the data: only the former are clamped after the noise."""
     if wide:
         return exact.astype(object)
     return np.clip(exact, _INT64.min, _INT64.max).astype(np.int64) if exact.dtype == object else exact
 
 
 def _added(
-    mechanisms: tuple[Mechanism, ...], exact: NDArray[Any], places: Rows, groups: int, bits: RandomBits
+    mechanisms: tuple[Mechanism, ...], exact: NDArray[Any], positions: Rows, groups: int, bits: RandomBits
 ) -> NDArray[Any]:
-    """Exact values, 0 for groups that the data does not have, plus noise; what is public and free has none."""
+    """Return exact values, 0 for groups that are not in the data, plus noise. A public measure has no noise."""
     values = np.zeros(groups, np.int64)
     if exact.dtype == object:
         values = values.astype(object)
-    shown = places >= 0
-    values[places[shown]] = exact[shown]
+    shown = positions >= 0
+    values[positions[shown]] = exact[shown]
     if mechanisms:
         (mechanism,) = mechanisms
         assert isinstance(mechanism, Laplace | Gaussian)  # noqa: S101  the plan has checked it
@@ -199,16 +199,16 @@ def _added(
 def _chosen(
     mechanisms: tuple[Mechanism, ...],
     histogram: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
-    places: Rows,
+    positions: Rows,
     groups: int,
     bits: RandomBits,
 ) -> NDArray[np.int64]:
-    """For each group and each draw, the number of the candidate."""
+    """Return the number of the chosen candidate, for each group and each draw."""
     group, candidate, count = (np.asarray(part).astype(np.int64) for part in histogram)
-    shown = places[group] >= 0
+    shown = positions[group] >= 0
     width = len(_quantile(mechanisms[0]).candidates)
     histograms = Histograms.of_cells(
-        places[group][shown], candidate[shown], count[shown], groups=groups, candidates=width
+        positions[group][shown], candidate[shown], count[shown], groups=groups, candidates=width
     )
     return np.stack([_quantile(mechanism).choose_many(histograms, bits) for mechanism in mechanisms], axis=1)
 
