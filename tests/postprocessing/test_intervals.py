@@ -9,7 +9,7 @@ from scipy import stats
 
 from discreet.algebra.released_expressions import ColumnOf, Estimate, Folded, KeyOf, Over, Pairs, Select, Sorted
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.postprocessing.noise_tails import reach
+from discreet.postprocessing.estimation.noise_tails import reach
 from tests.sources import SeededBits
 from tests.support.plans import (
     COUNT,

@@ -27,7 +27,7 @@ from discreet.algebra.released_expressions import (
     Stacked,
 )
 from discreet.errors import NotAllowed, TooLarge
-from discreet.postprocessing.half_widths import expected_half_widths, widest_half_width
+from discreet.postprocessing.estimation.half_widths import expected_half_widths, widest_half_width
 from tests.support.plans import (
     COUNT,
     INTEGERS,

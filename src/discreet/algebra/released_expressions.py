@@ -32,7 +32,7 @@ class Grouping:
 class Estimate:
     """A number computed from noisy measures.
 
-    `kind` is the name of an estimate in `postprocessing/estimates.py`, and `measures` are the numbers of the measures
+    `kind` is the name of an estimate in `postprocessing/estimation/estimates.py`, and `measures` are the numbers of the measures
     that it needs, in the order given there.
     """
 

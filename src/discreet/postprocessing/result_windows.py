@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.postprocessing.noise_tails import reach
+from discreet.postprocessing.estimation.noise_tails import reach
 from discreet.postprocessing.noisy_columns import Column, Sides, Values, exact_column, narrowed, numbers, remembered
 from discreet.postprocessing.operators import Operator, largest_size
 from discreet.postprocessing.ordering import Codes, groups, ranks, sort_keys, sorted_rows

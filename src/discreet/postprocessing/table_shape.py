@@ -30,7 +30,7 @@ from discreet.algebra.released_expressions import (
     parts_of,
 )
 from discreet.errors import NotAllowed, TooLarge
-from discreet.postprocessing.estimates import ESTIMATES
+from discreet.postprocessing.estimation.estimates import ESTIMATES
 from discreet.postprocessing.operators import NUMBER_BYTES, OPERATORS, Operator
 from discreet.postprocessing.result_windows import FOLDS, WINDOW_FUNCTIONS
 from discreet.postprocessing.row_matching import check_size, equalities

@@ -28,7 +28,7 @@ from discreet.algebra.released_expressions import (
     parts_of,
 )
 from discreet.postprocessing.boolean_logic import joint_events, truth
-from discreet.postprocessing.estimates import Cells, estimated
+from discreet.postprocessing.estimation.estimates import Cells, estimated
 from discreet.postprocessing.noisy_columns import (
     Column,
     Mask,

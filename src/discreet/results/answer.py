@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.core.exact import Number, read_level
 from discreet.core.number_format import CONFIDENCE
+from discreet.postprocessing.estimation.population import population_sides
 from discreet.postprocessing.noisy_columns import (
     Column,
     Mask,
@@ -27,7 +28,6 @@ from discreet.postprocessing.noisy_columns import (
 )
 from discreet.postprocessing.noisy_groups import Noisies
 from discreet.postprocessing.plan import Plan
-from discreet.postprocessing.population import population_sides
 from discreet.postprocessing.view import Table, table_of
 from discreet.results import answer_notes
 from discreet.results.answer_base import AnswerBase, Ends, Interval

@@ -12,7 +12,7 @@ from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.mechanisms import Gaussian, Mechanism, PermuteAndFlip, Quantile
 from discreet.planning.output_names import key_names, measure_name
-from discreet.postprocessing.half_widths import expected_half_widths
+from discreet.postprocessing.estimation.half_widths import expected_half_widths
 from discreet.postprocessing.plan import Plan
 from discreet.results import answer_notes
 from discreet.results.models import Balance, Explanation, GroupFacts, MeasureFacts

@@ -16,7 +16,7 @@ from discreet.errors import NotAnswered, ScaleOutOfRange, TooLarge
 from discreet.mechanisms.mechanism import least
 from discreet.pipeline.pipeline import SqlRelease
 from discreet.planning.query_planning import at_price, digest_of
-from discreet.postprocessing.half_widths import widest_half_width
+from discreet.postprocessing.estimation.half_widths import widest_half_width
 from discreet.postprocessing.plan import Plan
 from discreet.results.answer import Answer
 from discreet.results.explanation import explain_plan

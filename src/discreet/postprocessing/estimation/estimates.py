@@ -24,9 +24,10 @@ from discreet.algebra.query import Measure, MeasureKind, Query
 from discreet.algebra.released_expressions import Estimate
 from discreet.catalog import Type
 from discreet.mechanisms import Mechanism, Quantile
-from discreet.postprocessing import interval_arithmetic, paired_estimates
+from discreet.postprocessing import interval_arithmetic
+from discreet.postprocessing.estimation import paired_estimates
+from discreet.postprocessing.estimation.noise_tails import error_at
 from discreet.postprocessing.grouping_sets import QUANTILE_LEVEL, GroupingSet
-from discreet.postprocessing.noise_tails import error_at
 from discreet.postprocessing.noisy_columns import Column, Mask, Noises, Sides, Values, remembered
 from discreet.postprocessing.noisy_groups import Noisy
 

@@ -1,0 +1,1 @@
+"""Numbers and intervals from noisy measures: estimates, their half-widths, and population intervals."""
