@@ -164,7 +164,7 @@ class Query:
 
     @property
     def needs_bounding(self) -> bool:
-        """Whether the release must drop rows of a person: the relation allows more than the limits, or groups are limited."""
+        """Whether the release must drop rows: the relation allows more than the limits, or groups are limited."""
         return self.rows.shape.most_rows > self.limits.rows or self.limits.groups is not None
 
     @property

@@ -16,7 +16,10 @@ from discreet.errors import TooLarge
 MOST_ROWS = 10**6
 """Maximum number of rows of one person in any relation."""
 MOST_FAN_OUT = 1_000
-"""Maximum number of public rows that one row may match, over all joins and subqueries. More would show in the timing."""
+"""Maximum number of public rows that one row may match, over all joins and subqueries.
+
+More would show in the timing.
+"""
 MOST_COPIES = 10_000
 """Maximum number of rows, public or of the same person, that one row may match or become."""
 MOST_PUBLIC_ROWS = 10**7

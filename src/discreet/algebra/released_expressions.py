@@ -101,7 +101,10 @@ def parts_of(after: After) -> Iterator[After]:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One row per group of a query (by its number in the plan). Columns are expressions over keys and noisy measures."""
+    """One row per group of a query (by its number in the plan).
+
+    Columns are expressions over keys and noisy measures.
+    """
 
     query: int
     columns: tuple[tuple[str, After], ...]

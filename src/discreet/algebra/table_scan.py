@@ -9,7 +9,10 @@ from discreet.core.loss import Neighbours
 
 
 def scan(table: Table, catalog: Catalog, *, size: int = 0) -> Scan:
-    """Return a scan of a table, with as many rows per person as its snapshot keeps. `size` is the size of a public table."""
+    """Return a scan of a table, with as many rows per person as its snapshot keeps.
+
+    `size` is the size of a public table.
+    """
     if table.unit is None:
         return Scan(table, None, None, frozenset(), size)
     person = _owner(table, table.unit, catalog)
@@ -20,7 +23,7 @@ def scan(table: Table, catalog: Catalog, *, size: int = 0) -> Scan:
 
 
 def _owner(table: Table, unit: PrivacyUnit, catalog: Catalog) -> ValueProperties:
-    """Return the properties of the person's id: a hidden row number if each row is a person, else the declared id column."""
+    """Return the properties of the person's id: a hidden row number if each row is a person, else its column."""
     if unit.is_row:
         return ValueProperties(type=Type.INTEGER, nullable=False, person=True)
     last = catalog.tables[unit.path[-1].table] if unit.path else table

@@ -19,7 +19,10 @@ Value: TypeAlias = int | float | str | bool | date
 Bounds: TypeAlias = tuple[Fraction | None, Fraction | None]
 UNBOUNDED: Bounds = (None, None)
 MOST_VALUES = 10_000
-"""Derived values are listed up to this number; beyond it, groups are selected privately. Declared values are always listed."""
+"""Derived values are listed up to this number; beyond it, groups are selected privately.
+
+Declared values are always listed.
+"""
 LONGEST_TEXT = 4_096
 LARGEST_INTEGER = 2**63 - 1
 _WIDEST_END = Fraction(2) ** 1000
@@ -28,7 +31,10 @@ _END_BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Magnitudes:
-    """Range of the magnitude of a real: 0, or from 2**-fine to 2**large. It ensures that arithmetic never overflows a double."""
+    """Range of the magnitude of a real: 0, or from 2**-fine to 2**large.
+
+    It ensures that arithmetic never overflows a double.
+    """
 
     large: int
     fine: int
@@ -87,7 +93,10 @@ class ValueProperties:
 
 
 def round_outwards(bounds: Bounds) -> Bounds:
-    """Return the bounds rounded outward to 64 bits, so that nested products stay small. A bound beyond 2**1000 is dropped."""
+    """Return the bounds rounded outward to 64 bits, so that nested products stay small.
+
+    A bound beyond 2**1000 is dropped.
+    """
     low, high = bounds
     return (None if low is None else _rounded(low, math.floor)), (None if high is None else _rounded(high, math.ceil))
 

@@ -94,7 +94,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class PrivacyUnit:
-    """Whom a row belongs to: an id column of the table, an id at the end of a path of foreign keys, or each row is a person."""
+    """Whom a row belongs to: an id column, an id at the end of a path of foreign keys, or each row is a person."""
 
     column: str
     path: tuple[Reference, ...] = ()
@@ -119,7 +119,10 @@ class Table:
     is_bounded_once: bool = True
     """Whether rows are bounded to `max_rows` in the snapshot, or by each query after its WHERE."""
     rows_about: int = ROWS_ABOUT
-    """Approximate size of the table, declared by the data owner and never counted. The time padding of answers uses it."""
+    """Approximate size of the table, declared by the data owner and never counted.
+
+    The time padding of answers uses it.
+    """
     lists_people: bool = False
     """Whether each person has exactly one row here. Under replace-one, the number of people is then public."""
 

@@ -1,4 +1,7 @@
-"""Networks in a catalog, read strictly: [graphs.friends] nodes = "people", edges = "friendships", ends = ["a", "b"], privacy = "node", max_degree = 50."""
+"""Networks in a catalog, read strictly.
+
+[graphs.friends] nodes = "people", edges = "friendships", ends = ["a", "b"], privacy = "node", max_degree = 50.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,10 @@ _COLUMN_KEYS = {"name", "type", "lower", "upper", "private_id", "nullable", "car
 
 
 def import_catalog(path: str | Path) -> str:
-    """Return the text of a discreet.toml from a metadata file. Missing values and the budget are left to the data owner."""
+    """Return the text of a discreet.toml from a metadata file.
+
+    Missing values and the budget are left to the data owner.
+    """
     file = Path(path)
     if not file.is_file() or file.suffix not in (".yaml", ".yml", ".json"):
         raise _wrong(

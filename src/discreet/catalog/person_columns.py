@@ -70,7 +70,7 @@ class Person:
 
 
 def suggested_people(tables: Sequence[SeenTable]) -> dict[str, Person]:
-    """Suggest a privacy unit for each table: an id column of it or of a table it refers to; else each row is a person."""
+    """Suggest a privacy unit per table: an id column of it or of a table it refers to, else each row."""
     people = {table.name: person for table in tables if (person := _named_here(table, tables)) is not None}
     remaining = [table for table in tables if table.name not in people]
     while step := {
@@ -82,7 +82,7 @@ def suggested_people(tables: Sequence[SeenTable]) -> dict[str, Person]:
 
 
 def looks_like_row_number(table: SeenTable, column: str) -> bool:
-    """Whether a column seems to number rows, not people: by its name, and because no value is repeated in the sample."""
+    """Whether a column seems to number rows: by its name, and because no value repeats in the sample."""
     seen = table.columns[column]
     has_row_number_name = _is_own_key(table, column) or bool(_ROW_NUMBERS & set(_words(column)))
     return seen.cells > 1 and not seen.repeats and has_row_number_name and not _is_personal(table, column)

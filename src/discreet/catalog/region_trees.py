@@ -1,4 +1,7 @@
-"""Trees of regions in a catalog, read strictly: [trees.geo] table = "blocks", levels = ["state", "county", "block"], invariant = "state", of = "people"."""
+"""Trees of regions in a catalog, read strictly.
+
+[trees.geo] table = "blocks", levels = ["state", "county", "block"], invariant = "state", of = "people".
+"""
 
 from __future__ import annotations
 

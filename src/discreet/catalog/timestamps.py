@@ -29,7 +29,10 @@ def ordinal_of(value: date) -> int:
 
 
 def in_utc(value: datetime) -> datetime | None:
-    """Convert a timestamp to UTC without time zone; None outside of the calendar. Without a time zone, it stays as it is."""
+    """Convert a timestamp to UTC without time zone; None outside of the calendar.
+
+    Without a time zone, it stays as it is.
+    """
     if value.tzinfo is None:
         return value
     try:

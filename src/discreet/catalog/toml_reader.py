@@ -216,7 +216,7 @@ class _Reader:
         return str(self._base / given)
 
     def anchor(self, ledger: Mapping[str, Any]) -> Any:
-        """Return the path of the anchor: as given, or beside the ledger; beside the catalog if the ledger is not a file."""
+        """Return the path of the anchor: as given, or beside the ledger (if it is a file) or the catalog."""
         if ledger.get("anchor") is False:
             return None
         ledger_path = self.path_of(ledger, "ledger.path", default="ledger.sqlite")
@@ -232,7 +232,7 @@ class _Reader:
         return f"{ledger_path}.snapshot"
 
     def reports(self, collector: Mapping[str, Any], ledger: Mapping[str, Any]) -> Any:
-        """Return the path of the report store: as given, beside the ledger, or beside the catalog if the ledger is not a file."""
+        """Return the path of the report store: as given, or beside the ledger (if it is a file) or the catalog."""
         ledger_path = self.path_of(ledger, "ledger.path", default="ledger.sqlite")
         beside = (
             ledger_path

@@ -52,7 +52,10 @@ class CodedColumn:
 
 @dataclass(frozen=True, slots=True)
 class CodedSource:
-    """Protected rows with coded columns. `query` has a key per column and the contribution bounds; `columns` describe codes."""
+    """Protected rows with coded columns.
+
+    `query` has a key per column and the contribution bounds; `columns` describe codes.
+    """
 
     query: Query
     columns: tuple[CodedColumn, ...]

@@ -1,4 +1,7 @@
-"""Casts from and to text. A text outside of the grammar here is NULL on every engine. Casts of reals to text are refused."""
+"""Casts from and to text.
+
+A text outside of the grammar here is NULL on every engine. Casts of reals to text are refused.
+"""
 
 from __future__ import annotations
 

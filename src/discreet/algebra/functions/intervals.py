@@ -1,4 +1,7 @@
-"""Interval arithmetic. Bounds are exact rationals, or None if unbounded. A result contains every value that can occur."""
+"""Interval arithmetic.
+
+Bounds are exact rationals, or None if unbounded. A result contains every value that can occur.
+"""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def _divided(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
 
 
 def _remainder(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
-    """Below |y|, but for the rounding of x / y and of its product with y: both are small beside x, which is below 2**63 |y|."""
+    """Bound the remainder by |y| plus the rounding errors of x / y and of its product with y."""
     a, b = args
     most = magnitude(b.bounds)[1]
     furthest = smallest([magnitude(a.bounds)[1], None if most is None else most * _LARGEST_QUOTIENT])

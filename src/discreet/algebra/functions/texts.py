@@ -33,7 +33,7 @@ _LONGEST_PATTERN, _LONGEST_MIXED = 1_000, 50
 
 
 def _shortened(value: Callable[..., Value | None], *, least: int = 0) -> Rule:
-    """Of what makes no text longer; the whole number at the end, if there is one, is `least` or more, or the result is NULL."""
+    """Derive the result of a function that never lengthens a text. It is NULL for a count below `least`."""
 
     def rule(args: Sequence[ValueProperties], _: Type) -> ValueProperties:
         numbers = [arg for arg in args if arg.type is _I]
@@ -146,7 +146,10 @@ def _accepts_part(args: Sequence[Expression]) -> str | None:
 
 
 def _clamped(at: int) -> str:
-    """Clip a count to a range in which the engine's functions do not fail. CASE returns NULL for counts out of range."""
+    """Clip a count to a range in which the engine's functions do not fail.
+
+    CASE returns NULL for counts out of range.
+    """
     return f"GREATEST(LEAST({{{at}}}, {LONGEST_TEXT + 1}), 0)"
 
 

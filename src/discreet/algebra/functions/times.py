@@ -1,4 +1,7 @@
-"""Timestamps without time zone: their dates, times of day, differences and shifts. Date functions apply to their dates."""
+"""Timestamps without time zone: their dates, times of day, differences and shifts.
+
+Date functions apply to their dates.
+"""
 
 from __future__ import annotations
 

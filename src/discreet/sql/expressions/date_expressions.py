@@ -244,7 +244,7 @@ def _current(node: exp.CurrentDate, env: Environment) -> Expression:
 
 
 def of_unit(node: exp.Anonymous, env: Environment) -> Expression | None:
-    """Read DATE_PART, DATE_SUB and the like, which have no node class in the parser; return None for other functions."""
+    """Read date functions without a node class in the parser; return None for other functions."""
     word, parts = node.name.upper(), node.expressions
     unit = parts[0].name.upper() if parts and isinstance(parts[0], exp.Literal) and parts[0].is_string else None
     if word in ("DATE_PART", "DATEPART") and unit is not None and len(parts) == 2:

@@ -229,7 +229,7 @@ class _Folded(Scope):
 
 
 def _single_row(node: exp.Expr, inner: Scope, parts: Parts, env: Environment) -> Expression:
-    """Read a column of the only matching row: of a person with at most one row, or of a public table with a unique key."""
+    """Read a column of the only matching row: a person has at most one, or the key of a public table is unique."""
     value = inner.rebase(replace(env, scope=inner).read(node))
     pairs = _needed(inner, parts.keys)
     columns = [with_field(inner, theirs) if inner.is_public else inner.rebase(theirs) for _, theirs in pairs]

@@ -21,7 +21,7 @@ CASTS_KNOWN = "Cast to INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP or BOOLEAN inst
 
 
 def apply(word: str, *args: Expression) -> Expression:
-    """Call the function with this SQL spelling: the first record that accepts the arguments, else with integers as reals."""
+    """Call the first function with this SQL spelling that accepts the arguments, if necessary as reals."""
     records = spelled(word)
     if not records:
         raise unsupported(word)

@@ -31,7 +31,7 @@ _MOST_CANDIDATES = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A query that was read: private queries, the view computed from their results, OPTIONS, and notes for the analyst."""
+    """A query that was read: private queries, the view over their results, OPTIONS, and notes."""
 
     queries: tuple[Query, ...]
     view: View

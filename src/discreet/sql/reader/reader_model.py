@@ -97,7 +97,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The environment of an expression: its scope, the query's context, the names of WITH, and how to read its parts."""
+    """The environment of an expression: its scope, context, names of WITH, and how to read its parts."""
 
     scope: Scope
     context: Context

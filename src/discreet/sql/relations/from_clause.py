@@ -121,7 +121,10 @@ def apply_where(select: exp.Select, scope: Scope, names: Names, context: Context
 
 
 def check_size(relation: Relation) -> None:
-    """Refuse a tree that is too large. Names of WITH are expanded at every reference, so sizes can double repeatedly."""
+    """Refuse a tree that is too large.
+
+    Names of WITH are expanded at every reference, so sizes can double repeatedly.
+    """
     if _size(relation, {}) > _MOST_NODES:
         raise TooLarge(
             "The query becomes too large when its WITH names are expanded.",

@@ -142,6 +142,6 @@ def side_by_side(conditions: Sequence[Expression], outer: Relation, inner: Relat
     if not conditions:
         return None
     width = len(outer.columns)
-    places = {OUTER + at: outer.field(at) for at in range(width)}
-    places |= {at: Field(width + at, inner.columns[at].properties) for at in range(len(inner.columns))}
-    return mapped(all_of(conditions), places)
+    positions = {OUTER + at: outer.field(at) for at in range(width)}
+    positions |= {at: Field(width + at, inner.columns[at].properties) for at in range(len(inner.columns))}
+    return mapped(all_of(conditions), positions)

@@ -48,8 +48,8 @@ def _fan_out(left: Scope, right: Scope, pairs: Sequence[Pair], context: Context)
 
 def multiplicity(public: Scope, keys: Sequence[Expression], context: Context) -> int:
     """Return how many rows of a public relation one row can match: those with equal key columns."""
-    places = tuple(sorted({key.at for key in keys if isinstance(key, Field)}))
-    return max(1, context.lookup.largest_multiplicity(public.relation, places))
+    positions = tuple(sorted({key.at for key in keys if isinstance(key, Field)}))
+    return max(1, context.lookup.largest_multiplicity(public.relation, positions))
 
 
 def marked(outer: Scope, inner: Scope, parts: Parts, context: Context) -> Expression:

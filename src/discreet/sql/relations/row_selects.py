@@ -190,8 +190,8 @@ def distinct_rows(rows: Rows) -> Rows:
     others = [at for at in range(len(relation.columns)) if at not in rows.people]
     once = PerPerson(relation, tuple(relation.field(at) for at in others), ())
     before = 0 if relation.is_public else 1
-    places = [0 if at in rows.people else before + others.index(at) for at in range(len(relation.columns))]
-    fields = tuple(once.field(at) for at in places)
+    positions = [0 if at in rows.people else before + others.index(at) for at in range(len(relation.columns))]
+    fields = tuple(once.field(at) for at in positions)
     return Rows(once if _is_all(fields, once) else Project(once, fields), rows.names, None, rows.people)
 
 

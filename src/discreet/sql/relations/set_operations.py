@@ -55,7 +55,7 @@ def _unit(rows: Rows) -> Type | None:
 
 
 def _same_types(left: Relation, right: Relation) -> tuple[Relation, Relation]:
-    """Both sides with columns of the same types: whole numbers beside reals become reals, and NULL becomes what it stands beside."""
+    """Convert both sides to the same column types: integers next to reals become reals, and NULL takes any type."""
     pairs = [_pair(left, right, at) for at in range(len(left.columns))]
     return _computed(left, [a for a, _ in pairs]), _computed(right, [b for _, b in pairs])
 

@@ -131,7 +131,7 @@ class MeasureCollector:
         return Measure(kind=MeasureKind.PRESENT, values=(value,), where=where)
 
     def _centred_sum(self, node: exp.Expr, where: Expression | None) -> tuple[int, int]:
-        """Return the sum of deviations from the middle of the range, which has the least noise, and the number of values."""
+        """Return the sum of deviations from the middle of the range (least noise), and the number of values."""
         value, steps = self._number(node)
         middle = (steps.low + steps.high) // 2
         total = Measure(kind=MeasureKind.TOTAL, values=(value,), where=where, steps=(steps,), centres=(middle,))
