@@ -26,7 +26,7 @@ _bits = SYSTEM_BITS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigitalGoods:
-    """Choose a price by its revenue with the exponential mechanism. Everyone who values the good at the price or more buys.
+    """Choose a price by its revenue with the exponential mechanism. Who values the good at the price or more buys.
 
     An additional buyer, or a higher valuation, never lowers a revenue. So scores are monotone and half the noise is
     enough (`docs/explanation/proofs/choice.md`), whether buyers are added, removed or change their valuations.

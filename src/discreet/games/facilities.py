@@ -1,8 +1,8 @@
 """Two facilities on a line, located privately and truthfully by mixing a private choice with a lottery.
 
-Each person is served by the facility nearer to the location they *reported*. If the facilities are drawn by a lottery, a
-person who lied is sometimes assigned to the wrong one. With a large enough share of lotteries, this costs more than a lie
-can gain otherwise (Nissim, Smorodinsky, Tennenholtz 2012).
+Each person is served by the facility nearer to the location they *reported*. If the facilities are drawn by a lottery,
+a person who lied is sometimes assigned to the wrong one. With a large enough share of lotteries, this costs more than a
+lie can gain otherwise (Nissim, Smorodinsky, Tennenholtz 2012).
 """
 
 from __future__ import annotations

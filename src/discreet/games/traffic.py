@@ -1,9 +1,9 @@
-"""Private routing advice: a large game with routes whose costs increase with load, and nearly optimal advice for everyone.
+"""Private routing advice: a large game whose routes cost more with load, and nearly optimal advice.
 
 In each round, each person's adviser weights routes by their past costs, computed from *noisy* loads, and draws one.
 Loads are public, and each person sees only their own advice: everything that others see about a person is protected by
-noise (joint differential privacy; Kearns, Pai, Roth, Ullman 2014, arXiv:1207.4084). All rounds together are a correlated
-equilibrium up to the regret.
+noise (joint differential privacy; Kearns, Pai, Roth, Ullman 2014, arXiv:1207.4084). All rounds together are a
+correlated equilibrium up to the regret.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Traffic:
         return Advice(played.noisy, played.shares)
 
     def regrets(self, detours: Floats, *, noiseless: bool = False, bits: RandomBits = SYSTEM_BITS) -> Floats:
-        """Return each person's regret per round compared with their best single route: exact, for analysis; never released.
+        """Return each person's regret per round against their best single route: exact, for analysis; never released.
 
         Args:
             detours: The cost of each route to each person in addition to its load.
@@ -156,7 +156,7 @@ class _Played:
 
 
 def _drawn(weights: Floats, bits: RandomBits) -> Integers:
-    """Draw an index per row in proportion to its weights. Privacy does not depend on these draws, so floats are safe."""
+    """Draw an index per row in proportion to its weights. Privacy does not depend on these draws."""
     running = np.cumsum(weights, axis=1)
     uniform = (bits.words(len(weights), 64) >> np.uint64(11)) * 2.0**-53
     return (uniform[:, None] * running[:, -1:] >= running[:, :-1]).sum(axis=1)

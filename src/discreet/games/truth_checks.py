@@ -59,7 +59,7 @@ def truthfulness(
 
     Args:
         mechanism: The rule of the game.
-        utilities: The function from a type, the index of an outcome and a report to the utility of a person of this type.
+        utilities: The function from a type, the index of an outcome and a report to the utility.
         truth: The types of all people, which are their truthful reports.
         reports: All possible reports.
         coalition: The number of people who lie together and share their gain.

@@ -60,7 +60,7 @@ def _by_points(points: list[int], epsilon: Number, neighbours: Neighbours | str)
 
 
 def _candidates_on(ballot: object) -> list[int | None]:
-    """Return the candidates on a ballot in order, with None for invalid entries; an empty list for an invalid ballot."""
+    """Return the candidates on a ballot in order, with None for invalid entries; an empty list if invalid."""
     if not isinstance(ballot, Sequence) and not (isinstance(ballot, np.ndarray) and ballot.ndim):
         return []
     return [whole_number(item) for item in ballot]

@@ -83,7 +83,7 @@ def clinic(*, patients: int = 100_000, visits: int = 1_000_000, seed: int = 0) -
 
 
 def _visitors(rng: np.random.Generator, patients: int, visits: int) -> np.ndarray:
-    """Draw the patient of each visit, with heavy-tailed weights, so that some patients exceed any contribution bound."""
+    """Draw the patient of each visit, with heavy-tailed weights, so some patients exceed any contribution bound."""
     weights = rng.lognormal(0, 1.1, patients)
     ends = np.cumsum(weights / weights.sum())
     return np.minimum(np.searchsorted(ends, rng.random(visits)), patients - 1)

@@ -40,8 +40,8 @@ def state(*, people: int = 1_500_000, seed: int = 0) -> State:
     """Generate a voter list; the same seed gives the same list.
 
     Zip codes typically have about 2,500 adults, with a large variation; there are fewer people above 60. About nine in
-    ten people are unique by zip code, birth date and sex, as Sweeney (2000) found for the 1990 census (87 %). Larger zip
-    codes give fewer: Golle (2006) found 63 % for the 2000 census.
+    ten people are unique by zip code, birth date and sex, as Sweeney (2000) found for the 1990 census (87 %). Larger
+    zip codes give fewer: Golle (2006) found 63 % for the 2000 census.
     """
     rng = np.random.default_rng(seed)
     count = max(LEAST_ZIPS, people // PEOPLE_PER_ZIP)

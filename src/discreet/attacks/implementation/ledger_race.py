@@ -111,7 +111,7 @@ def _against_discreet(game: Game) -> Outcome:
 
 
 def _plans(game: Game, ledger: str, *, parts: int) -> list[Race]:
-    """Plan the threads of each process: the shared request, then in total twice as many queries as the budget allows."""
+    """Plan the threads of each process: the shared request, then twice as many queries as the budget allows."""
     cap, threads = int(game.options["cap"]), int(game.options["threads"])
     own = 2 * cap // threads + 1
     lists = [

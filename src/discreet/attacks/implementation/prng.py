@@ -143,9 +143,7 @@ ATTACKS = (
         title="Predictable noise",
         wants="one person's bit, behind noise from a pseudo-random generator",
         sees="noisy counts, and other output of the same generator",
-        lesson=(
-            "Noise must come from a cryptographic generator. The output of a generator for simulations can be predicted."
-        ),
+        lesson=("Noise must come from a cryptographic generator. Generators for simulations can be predicted."),
         citation=(
             "Matsumoto, Nishimura 1998, for the generator; Garfinkel, Leclerc 2020 (arXiv:2009.03777), Randomness "
             "concerns when deploying differential privacy"

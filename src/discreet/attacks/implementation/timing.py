@@ -31,7 +31,7 @@ def play(game: Game) -> Outcome:
 
 
 def _against_a_loop(game: Game) -> Outcome:
-    """Use the number of coin flips as the clock, so that a run is reproducible; a detail has the result with real time."""
+    """Use the number of coin flips as the clock, so runs are reproducible; a detail has the result with real time."""
     release = LoopGeometric(epsilon=game.budget.epsilon, rng=game.rng)
     usual = _usual_times(game)
     tally, by_the_clock = Tally(), []

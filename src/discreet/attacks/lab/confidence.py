@@ -23,7 +23,7 @@ def mean_interval(scores: Sequence[float], level: float, *, step: float) -> tupl
 
 
 def standard_error(scores: Sequence[float], *, step: float) -> float:
-    """Return the standard error of the mean of independent scores: at least `step` per score, infinite for one score."""
+    """Return the standard error of the mean of independent scores: at least `step` per score, infinite for one."""
     runs = len(scores)
     if runs == 1:
         return math.inf

@@ -1,4 +1,4 @@
-"""Results of the lab as a table, and as one self-contained HTML page: descriptions, results side by side, transcripts."""
+"""Results of the lab as a table, and as one self-contained HTML page with descriptions and transcripts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def html_report(results: Sequence[Result]) -> str:
 
 
 def markdown_table(results: Sequence[Result]) -> str:
-    """Return a table with one row per attack: guessing, weak releases, Discreet at each epsilon (± 95 %) and its bound."""
+    """Return a table with one row per attack: guessing, weak releases, and Discreet (± 95 %) with its bound."""
     epsilons = sorted({r.epsilon for r in results if r.against == DISCREET and r.epsilon is not None})
     head = ["attack", "guessing", "weak releases", *(f"Discreet, ε {epsilon:g}" for epsilon in epsilons)]
     lines = [_line(head), _line(["---"] + ["---:"] * (len(head) - 1))]

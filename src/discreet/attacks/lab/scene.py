@@ -163,7 +163,7 @@ def _fits_everyone(column: Column) -> bool:
         return column.max_length >= len(str(_MIN_IDS))
     if column.type is not Type.INTEGER:
         return False
-    return not column.is_bounded_number or column.upper - column.lower > _MIN_IDS  # type: ignore[operator]  # both are numbers
+    return not column.is_bounded_number or column.upper - column.lower > _MIN_IDS  # type: ignore[operator]
 
 
 def _hidden(table: Table, handle: Column) -> Column | None:

@@ -1,4 +1,4 @@
-"""A study of people with very many yes-or-no attributes each, such as genetic variants, and people outside the study."""
+"""A study of people with very many yes-or-no attributes, such as genetic variants, and people outside the study."""
 
 from __future__ import annotations
 

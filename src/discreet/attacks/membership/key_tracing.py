@@ -94,7 +94,7 @@ def _against_counts(game: Game) -> Outcome:
             Step("known", f"the keys of all {broadcast.users} users, but not whose are in the pirate's decoder"),
             Step(
                 "asked",
-                f"how many keys decrypt a ciphertext to 1, if it encrypts 1 for the first i slots; all i, {repeats} times",
+                f"how many keys decrypt to 1 a ciphertext of 1 for the first i slots; all i, {repeats} times",
             ),
             Step("answered", ", ".join(f"{count:.1f}" for count in observed[0, :12]) + ", …"),
             *_verdict(game, guilty),
@@ -168,7 +168,7 @@ def _tables(game: Game, broadcast: Broadcast) -> dict[str, dict[str, Any]]:
 
 
 def _accuse(game: Game, broadcast: Broadcast, steps: Floats) -> Bits:
-    """Return which colluders are accused. Slots are random, so the steps of all honest users have the same distribution."""
+    """Return which colluders are accused. Slots are random, so all honest users' steps have the same distribution."""
     honest = np.setdiff1d(np.arange(broadcast.users), broadcast.colluders)
     return accuse(steps[broadcast.colluders], steps[honest], rng=game.rng)
 
@@ -187,7 +187,7 @@ ATTACKS = (
         wants="whose keys are in a pirate's decoder, with few false accusations",
         sees="for ciphertexts of its choice, how many of the keys decrypt them to 1",
         lesson=(
-            "A mechanism that answers n³ counts accurately can decrypt like a pirate's decoder, so it can be traced like "
+            "A mechanism that answers n³ counts accurately can decrypt like a pirate's decoder, so it is traced like "
             "one: no efficient mechanism is both accurate and private here."
         ),
         citation="Sapienza slides, Simple Traitor Tracing and How to Trace; Chor, Fiat, Naor 1994; "

@@ -39,7 +39,7 @@ def inner_product(people: Floats, means: Floats, reference: Floats) -> Floats:
 
 
 def homer(people: Floats, means: Floats, reference: Floats) -> Floats:
-    """Return how much nearer a person is to the study than to the population, over all attributes: Homer et al. 2008."""
+    """Return how much nearer a person is to the study than to the population: Homer et al. 2008."""
     return (np.abs(people - reference) - np.abs(people - means)).sum(axis=1)
 
 

@@ -87,7 +87,7 @@ def _against_sticky_noise(game: Game) -> Outcome:
 
 
 def _guess_by_rewriting(game: Game, analyst: Analyst, person: int) -> bool:
-    """Divide the budget over several wordings: each is charged, and repeating the same wording gives the same answer."""
+    """Divide the budget over several wordings: each is charged, and repeating a wording gives the same answer."""
     total = 0.0
     for number, rewrite in enumerate(_REWRITES):
         sql = own_sum(game, rewrite.format(game.scene.number, person))

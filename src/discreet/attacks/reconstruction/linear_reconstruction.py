@@ -167,8 +167,8 @@ ATTACKS = (
         wants="the secret bits of all people",
         sees="noisy counts of random subsets of people, four times as many counts as people",
         lesson=(
-            "Noise well below √n does not protect, however private each count looks. The noise must grow with the number "
-            "of answers."
+            "Noise well below √n does not protect, however private each count looks. The noise must grow with the "
+            "number of answers."
         ),
         citation="Sapienza slides, Reconstruction Attacks; NYU slides, death by a 1000 cuts; Dinur, Nissim 2003; "
         "Dwork, McSherry, Talwar 2007; Cohen, Nissim 2018 (arXiv:1810.05692) for sticky noise",

@@ -22,7 +22,7 @@ class LoopGeometric:
         self._going_on, self._rng = math.exp(-epsilon), rng
 
     def count(self, value: int) -> Timed:
-        """Return a noisy count: the noise is 0, or its size is 1 plus the number of successful flips, with random sign."""
+        """Return a noisy count: the noise is 0, or its size is 1 plus the successful flips, with random sign."""
         if self._rng.random() < (1 - self._going_on) / (1 + self._going_on):
             return Timed(value, 1)
         size, up = 1, self._rng.random() < 0.5

@@ -65,7 +65,7 @@ class Estimate:
         return dict(zip(self.values, ends, strict=True))
 
     def top(self, k: int, confidence: Number = 0.95) -> list[TopValue]:
-        """The k largest estimates. All intervals hold simultaneously, with a Bonferroni correction over all candidates."""
+        """The k largest estimates. All intervals hold simultaneously (Bonferroni over all candidates)."""
         many = min(read_count(k, name="k"), len(self.values))
         level = 1 - (1 - float(read_level(confidence))) / max(len(self.values), self.candidate_count, 1)
         width = _normal(level) * self._errors()

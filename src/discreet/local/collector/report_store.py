@@ -1,8 +1,8 @@
 """The report store: the collector's database of tasks, messages and tallies, separate from the ledger.
 
-Messages come from the public, so they must not be able to fill the disk of the ledger. A message is on disk before it is
-acknowledged, and counts once. After a number of messages the store folds them into a tally and deletes their payloads;
-it deletes their senders and numbers later (`intake.py`).
+Messages come from the public, so they must not be able to fill the disk of the ledger. A message is on disk before it
+is acknowledged, and counts once. After a number of messages the store folds them into a tally and deletes their
+payloads; it deletes their senders and numbers later (`intake.py`).
 """
 
 from __future__ import annotations

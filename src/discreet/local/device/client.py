@@ -4,8 +4,8 @@ Copy this file to a device as it is. It reads a task's specification, computes e
 epsilon (so a dishonest collector cannot weaken it), draws from the operating system's secure randomness, adds up the
 privacy loss of all tasks, and stores messages until they are acknowledged.
 
-Every probability is a multiple of 2**-64, rounded so that the probabilities of a report under any two true values differ
-by at most a factor e**epsilon. Nothing is computed in floating point between the true value and the report.
+Every probability is a multiple of 2**-64, rounded so that the probabilities of a report under any two true values
+differ by at most a factor e**epsilon. Nothing is computed in floating point between the true value and the report.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def check_promise(randomizer: Randomizer) -> None:
 
 
 class Randomizer:
-    """One protocol with its parameters. Thresholds are probabilities times 2**64; the collector's estimators use them."""
+    """One protocol with its parameters. Thresholds are probabilities times 2**64; estimators use them, too."""
 
     protocols: ClassVar[tuple[str, ...]] = ()
     code_kind: ClassVar[str] = "numbers"
@@ -642,7 +642,7 @@ class Hadamard(Randomizer):
 
     @staticmethod
     def _column(index: int, row: int, parity: int) -> int:
-        """Return column number `index` of those with a given sign in a row, by inserting the bit that fixes the parity."""
+        """Return column number `index` of those with a given sign in a row: insert the bit that fixes the parity."""
         position = (row & -row).bit_length() - 1
         column = (index >> position << position + 1) | (index & (1 << position) - 1)
         return column | ((column & row).bit_count() % 2 ^ parity) << position
@@ -1080,7 +1080,7 @@ def _text_coder(length: int) -> Callable[[Any], bytes]:
 
 
 def substitute_value(spec: Mapping[str, Any], draw: Draw) -> Any:
-    """Draw a value of the task, independent of the person's. It is reported if the person's value is outside the domain.
+    """Draw a value of the task, independent of the person's. It is reported for values outside the domain.
 
     Its report is a mixture of reports about the task's values, so it differs from each of them by at most epsilon.
     """
@@ -1194,7 +1194,7 @@ class FileStore(Store):
             pass
         raise ClientRefused(
             "bad-store",
-            "This file is not a store of this client, or it has a second name (a hard link), so its losses are unknown.",
+            "This file is not a store of this client, or has a second name (a hard link), so its losses are unknown.",
             "Restore the store from a backup, under one name.",
         )
 
@@ -1306,8 +1306,8 @@ class Client:
     def report(self, value: Any) -> bytes:
         """Return a message, which is counted and stored before it is returned.
 
-        For a value outside the domain, a random value of the domain is reported: no report would reveal it. A message is
-        counted when it is made, sent or not; sending it again costs nothing. `acknowledge` deletes it.
+        For a value outside the domain, a random value of the domain is reported: no report would reveal it. A message
+        is counted when it is made, sent or not; sending it again costs nothing. `acknowledge` deletes it.
         """
         given = substitute_value(self.spec, self._draw)
         code = self._code_of(value if self.covers(value) else given)
@@ -1389,7 +1389,7 @@ class Client:
 
 
 def _account_in(state: dict[str, Any], digest: bytes) -> dict[str, Any]:
-    """Return the state of a task: reports, epsilon, its last epochs, the first one not deleted, and pending messages."""
+    """Return the state of a task: reports, epsilon, last epochs, the first one not deleted, pending messages."""
     fresh = {"reports": 0, "spent": "0", "epochs": {}, "first_epoch": 0, "pending": []}
     account: dict[str, Any] = state["tasks"].setdefault(digest.hex(), fresh)
     return account

@@ -153,7 +153,7 @@ class Regression:
         if codes.size > min(equations, MOST_CANDIDATES):
             raise BadInput(
                 f"{codes.size} candidates are too many for {equations} bits in all cohorts.",
-                next_step=f"Use more cohorts, at most {MOST_CANDIDATES} candidates, or protocol pgr, which allows more.",
+                next_step=f"Use more cohorts, at most {MOST_CANDIDATES} candidates, or protocol pgr.",
             )
         everyone = np.arange(r.cohorts)
         filters = [twin.filters(np.full(r.cohorts, code), everyone).reshape(-1) for code in codes]

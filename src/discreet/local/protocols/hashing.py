@@ -117,8 +117,9 @@ class LocalHashing(PureProtocol[Hashing]):
     def _supported(self, reports: Words, codes: Words) -> NDArray[np.int64]:
         """Count how many of the reports support each of the codes, which are sorted.
 
-        hash * buckets >> 32 is b if and only if the hash's 64 bits minus the start of bucket b are below its width. From
-        one code to the next, these bits increase by low times the difference of the codes, so additions are enough.
+        hash * buckets >> 32 is b if and only if the hash's 64 bits minus the start of bucket b are below its width.
+        From one code to the next, these bits increase by low times the difference of the codes, so additions are
+        enough.
         """
         r = self.randomizer
         slots, answers = reports >> np.uint64(r.value_bits), reports & np.uint64((1 << r.value_bits) - 1)

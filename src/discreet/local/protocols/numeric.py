@@ -1,8 +1,8 @@
 """The mean of a number on a grid: one bit, a window of positions, or one of the two by a coin flip.
 
-Each report gives an unbiased guess of its sender's position on the grid. The variance of that guess is a known quadratic
-in the position. So the mean of the guesses is unbiased, and its variance needs two sums: of the positions and of their
-squares.
+Each report gives an unbiased guess of its sender's position on the grid. The variance of that guess is a known
+quadratic in the position. So the mean of the guesses is unbiased, and its variance needs two sums: of the positions and
+of their squares.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Apple's sequence fragment puzzle: frequent words from sketches of their fragments.
 
-The collector finds fragments that are frequent at their position together with a hash of the whole word, joins fragments
-of all positions that have the same hash, and estimates the frequency of each joined word from a second sketch, of whole
-words.
+The collector finds fragments that are frequent at their position together with a hash of the whole word, joins
+fragments of all positions that have the same hash, and estimates the frequency of each joined word from a second
+sketch, of whole words.
 
 Citation: Apple 2017, "Learning with Privacy at Scale", sequence fragment puzzle.
 """

@@ -1,9 +1,9 @@
 """The shuffler's database: messages wait for a crowd, then go on shuffled, without senders, message numbers and order.
 
-A message is on disk before it is acknowledged. When a crowd is complete, one commit moves one report of each sender into
-batches and deletes the messages; then the file is scrubbed, so that nothing links a report to its sender. Batches have
-random message numbers and are stored until the collector has them, so a shuffler that is killed at any point loses no
-report and sends none twice.
+A message is on disk before it is acknowledged. When a crowd is complete, one commit moves one report of each sender
+into batches and deletes the messages; then the file is scrubbed, so that nothing links a report to its sender. Batches
+have random message numbers and are stored until the collector has them, so a shuffler that is killed at any point loses
+no report and sends none twice.
 
 No address has more than its share of a crowd, and the stated crowd size counts addresses, not senders, because senders
 are easy to fabricate. The bounds of `amplification.py` for n reports hold for a crowd with n honest reports.

@@ -357,7 +357,7 @@ def _frequency_parameters(protocol: str, size: int, epsilon: Number, first: Numb
 
 
 def _loloha_buckets(first: float) -> int:
-    """Return the number of buckets with the least variance of one report. Few are best: 1 / buckets is a false match."""
+    """Return the number of buckets with the least variance of one report; a false match has probability 1 / buckets."""
 
     def variance(buckets: int) -> float:
         truthful = math.exp(first) / (math.exp(first) + buckets - 1)
