@@ -55,11 +55,11 @@ class Published(Aim):
 
     least_group = 0
 
-    def measure(self, measurer: Any, wanted: Any) -> None:
+    def measure(self, measurer: Any, marginals: Any) -> None:
         share = measurer.budget / Fraction(16 * len(measurer.domain.columns))
         for name in measurer.domain.names:
             measurer.noisy((name,), measurer.noise((name,), share * MEASURING))
-        Rounds(measurer, self.weights(measurer.domain, wanted), share, 0).run()
+        Rounds(measurer, self.weights(measurer.domain, marginals), share, 0).run()
 
 
 def counts(rows: Any, sizes: list[int], columns: tuple[int, ...]) -> Any:

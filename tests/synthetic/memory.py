@@ -33,11 +33,11 @@ class InMemory(Measuring):
         Measuring.__init__(self, domain, tables, run, groups)
         object.__setattr__(self, "asked", asked)
 
-    def as_earlier(self, name, method, wanted, budget=None):
+    def as_earlier(self, name, method, marginals, budget=None):
         """What was measured, as another run that a method makes would reuse it."""
         steps = tuple(step for step in self._run.steps if step.kind == "table")
         return fitting_tables(
-            [Earlier(name, name, steps)], method, self.domain, wanted, budget or self._run.meter.budget
+            [Earlier(name, name, steps)], method, self.domain, marginals, budget or self._run.meter.budget
         )
 
     def exact(self, columns):

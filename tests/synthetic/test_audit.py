@@ -18,7 +18,7 @@ from tests.sources import SeededBits
 from tests.synthetic.memory import InMemory, domain_of
 
 DOMAIN = domain_of({"a": 2, "b": 2, "c": 2})
-WANTED = dict.fromkeys(combinations("abc", 2), 1)
+MARGINALS = dict.fromkeys(combinations("abc", 2), 1)
 OTHERS = np.repeat(np.array([[0, 0, 0], [0, 1, 1]]), 500, axis=0)
 PERSON = np.array([[1, 1, 1]])
 RHO = 2
@@ -28,17 +28,18 @@ MU = math.sqrt(2 * RHO)
 def likelihood_ratio(run, without, joined):
     """The logarithm of how much likelier it is that a run drew what it did with the person than without."""
     ratio, asked = 0.0, iter(run.asked)
-    for look in run.looks:
-        if isinstance(look, Measured):
-            absent, present = (measurer.exact(look.columns) for measurer in (without, joined))
-            apart = (look.values - absent) ** 2 - (look.values - present) ** 2
-            ratio += float(apart.sum()) / (2 * look.variance)
-        elif isinstance(look, Chosen):
+    for measurement in run.measurements:
+        if isinstance(measurement, Measured):
+            absent, present = (measurer.exact(measurement.columns) for measurer in (without, joined))
+            apart = (measurement.values - absent) ** 2 - (measurement.values - present) ** 2
+            ratio += float(apart.sum()) / (2 * measurement.variance)
+        elif isinstance(measurement, Chosen):
             estimates, weights, penalties = next(asked)
             absent, present = (
-                _log_law(look, _scores(measurer, estimates, weights, penalties)) for measurer in (without, joined)
+                _log_law(measurement, _scores(measurer, estimates, weights, penalties))
+                for measurer in (without, joined)
             )
-            ratio += present[look.columns] - absent[look.columns]
+            ratio += present[measurement.columns] - absent[measurement.columns]
     return ratio
 
 
@@ -50,8 +51,8 @@ def _scores(measurer, estimates, weights, penalties):
     }
 
 
-def _log_law(look, scores):
-    rate = Fraction(look.mechanism.epsilon) / (2 * Fraction(look.mechanism.sensitivity))
+def _log_law(measurement, scores):
+    rate = Fraction(measurement.mechanism.epsilon) / (2 * Fraction(measurement.mechanism.sensitivity))
     exponents = {columns: float(rate * score) for columns, score in scores.items()}
     largest = max(exponents.values())
     norm = largest + math.log(sum(math.exp(exponent - largest) for exponent in exponents.values()))
@@ -66,7 +67,7 @@ def ratios(runs, times):
     drawn = []
     for _ in range(runs):
         run = InMemory(DOMAIN, rows, rho=RHO, bits=bits)
-        Aim().measure(run, WANTED)
+        Aim().measure(run, MARGINALS)
         drawn.append(likelihood_ratio(run, without, joined))
     return np.array(drawn)
 

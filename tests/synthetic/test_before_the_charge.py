@@ -141,10 +141,10 @@ def test_values_are_not_found_for_a_price_where_the_name_is_taken():
 def test_tables_that_are_too_many_for_memory_are_refused_before_the_charge():
     """Each is small enough, and there are fewer than may be chosen among: together a round would hold gigabytes of them."""
     domain = domain_of({f"c{n}": 60 for n in range(38)})
-    wanted = dict.fromkeys(combinations(domain.names, 3), 1)
+    marginals = dict.fromkeys(combinations(domain.names, 3), 1)
     for name in ("mwem", "aim"):
         with pytest.raises(TooLarge, match="cells together"):
-            work_of(METHODS[name], domain, wanted)
+            work_of(METHODS[name], domain, marginals)
 
 
 def test_what_a_method_is_expected_to_take_follows_what_it_chooses_among():
@@ -156,6 +156,6 @@ def test_what_a_method_is_expected_to_take_follows_what_it_chooses_among():
             for domain, size in ((small, 2), (wide, 3))
         )
         assert few.seconds < 0.1
-        assert few.looks < 40
+        assert few.measurements < 40
         assert many.seconds > 20
     assert work_of(METHODS["independent"], wide, {("c0",): 1}).seconds == 0

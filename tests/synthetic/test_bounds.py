@@ -10,7 +10,7 @@ from discreet.synthetic.methods.method_registry import METHODS
 from discreet.synthetic.models.synthetic_model import numbers_of
 from discreet.synthetic.quality.error_bounds import Bounds
 from discreet.synthetic.quality.table_tails import noise_quantile
-from tests.synthetic.test_methods import DOMAIN, OF_TABLES, WANTED, made, people
+from tests.synthetic.test_methods import DOMAIN, MARGINALS, OF_TABLES, made, people
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def exact_groups(model, measurer, columns):
 def test_every_table_is_within_its_bound(name):
     for seed in range(2):
         model, measurer = made(METHODS[name], people(4000, seed), rho=0.05)
-        bounds = Bounds(model, measurer.measurements, METHODS[name], WANTED)
-        tables = [*WANTED, ("a", "c"), ("b", "d"), ("a",)]
+        bounds = Bounds(model, measurer.measurements, METHODS[name], MARGINALS)
+        tables = [*MARGINALS, ("a", "c"), ("b", "d"), ("a",)]
         for bound in bounds.at(0.95, tables):
             off = np.abs(
                 exact_groups(model, measurer, bound.columns)
@@ -62,23 +62,23 @@ def test_every_table_is_within_its_bound(name):
 def test_no_method_takes_more_looks_than_its_bounds_allow_for(name):
     for rho in (0.0005, 0.01, 1, 50):
         _, measurer = made(METHODS[name], people(2000), rho=rho)
-        assert len(measurer.measurements) <= METHODS[name].most_looks(DOMAIN)
+        assert len(measurer.measurements) <= METHODS[name].max_measurements(DOMAIN)
 
 
 @pytest.mark.parametrize("name", ["aim", "mst", "mwem"])
 def test_bounds_are_worked_out_from_the_very_estimates_that_choices_were_made_by(name):
     model, measurer = made(METHODS[name], people(4000), rho=0.05)
-    rounds = Bounds(model, measurer.measurements, METHODS[name], WANTED)._rounds
+    rounds = Bounds(model, measurer.measurements, METHODS[name], MARGINALS)._rounds
     assert len(rounds) == len(measurer.asked) > 2
     for one_round, (estimates, weights, penalties) in zip(rounds, measurer.asked, strict=True):
         assert all(np.array_equal(table, one_round.estimates[columns]) for columns, table in estimates.items())
-        assert all(METHODS[name].weights(DOMAIN, WANTED)[columns] == weight for columns, weight in weights.items())
+        assert all(METHODS[name].weights(DOMAIN, MARGINALS)[columns] == weight for columns, weight in weights.items())
         assert all(abs(penalty - one_round.penalties[columns]) <= 1 for columns, penalty in penalties.items())
 
 
 def test_bounds_of_aim_say_something_and_grow_with_confidence():
     model, measurer = made(METHODS["aim"], people(10_000), rho=0.05)
-    bounds = Bounds(model, measurer.measurements, METHODS["aim"], WANTED)
-    ordinary, careful = bounds.at(0.9, list(WANTED)), bounds.at(0.999, list(WANTED))
+    bounds = Bounds(model, measurer.measurements, METHODS["aim"], MARGINALS)
+    ordinary, careful = bounds.at(0.9, list(MARGINALS)), bounds.at(0.999, list(MARGINALS))
     assert all(bound.share < 0.4 for bound in ordinary)
     assert all(one.rows < other.rows for one, other in zip(ordinary, careful, strict=True))

@@ -13,7 +13,7 @@ from discreet.measurement.domain import Column, Domain
 from discreet.noise import SYSTEM_BITS
 from discreet.synthetic.methods.candidates import MOST_CANDIDATES, number_of, weighted
 from discreet.synthetic.methods.method_registry import METHODS
-from discreet.synthetic.synthesis_run import tables_wanted
+from discreet.synthetic.synthesis_run import workload_marginals
 from tests.synthetic.memory import InMemory
 from tests.synthetic.test_curator import ROWS, a_curator
 
@@ -25,26 +25,26 @@ def of_sizes(*sizes):
 
 def test_columns_of_one_code_are_in_no_candidate_however_many_they_are():
     domain = of_sizes(*[1] * 30, 2, 3)
-    assert weighted(domain, tables_wanted(32, domain)) == {("c30",): 1, ("c31",): 1, ("c30", "c31"): 2}
+    assert weighted(domain, workload_marginals(32, domain)) == {("c30",): 1, ("c31",): 1, ("c30", "c31"): 2}
     alone = of_sizes(1, 1)
-    assert weighted(alone, tables_wanted(2, alone)) == {}
+    assert weighted(alone, workload_marginals(2, alone)) == {}
 
 
 @pytest.mark.parametrize("workload", [1, 2, 3, 5])
 def test_candidates_are_counted_without_being_made(workload):
     domain = of_sizes(2, 3, 1, 2, 2, 4)
-    wanted = tables_wanted(workload, domain)
-    assert number_of(domain, wanted) >= len(weighted(domain, wanted))
+    marginals = workload_marginals(workload, domain)
+    assert number_of(domain, marginals) >= len(weighted(domain, marginals))
 
 
 def test_more_candidates_than_a_round_can_choose_among_are_refused_with_their_number():
     domain = of_sizes(*[2] * 190)
     wide = [domain.names[at : at + 19] for at in range(0, 190, 19)]  # each a table that could be measured
-    assert tables_wanted(wide[:3], domain)
+    assert workload_marginals(wide[:3], domain)
     with pytest.raises(TooLarge, match="50,350 tables"):
-        tables_wanted(wide, domain)
+        workload_marginals(wide, domain)
     with pytest.raises(TooLarge, match="33 columns"):
-        tables_wanted(33, of_sizes(*[1] * 33))
+        workload_marginals(33, of_sizes(*[1] * 33))
     many = of_sizes(*[1] * 250)
     assert MOST_CANDIDATES < 250 * 249 / 2
     with pytest.raises(TooLarge, match="31,125 tables"):

@@ -16,7 +16,7 @@ from tests.synthetic.memory import InMemory, domain_of
 SIZES = {"a": 40, "b": 6, "c": 3, "d": 2}
 DOMAIN = domain_of(SIZES, ordered=("a",))
 OF_TABLES = {name: method for name, method in METHODS.items() if name != "smalldb"}  # which is for smaller domains
-WANTED = dict.fromkeys(combinations(SIZES, 3), 1)
+MARGINALS = dict.fromkeys(combinations(SIZES, 3), 1)
 
 
 def people(count, seed=0):
@@ -33,14 +33,14 @@ def error(model, measurer):
     """The mean over the wanted tables of |model - exact| as shares."""
     apart = [
         np.abs(model.table(columns) / model.total - measurer.exact(columns) / measurer.exact(()).sum()).sum()
-        for columns in WANTED
+        for columns in MARGINALS
     ]
     return float(np.mean(apart))
 
 
 def made(method, rows, **price):
     measurer = InMemory(DOMAIN, rows, **price)
-    method.measure(measurer, WANTED)
+    method.measure(measurer, MARGINALS)
     return method.model(DOMAIN, measurer.measurements), measurer
 
 
@@ -65,7 +65,7 @@ def test_aim_comes_nearer_than_independent_columns(price):
 
 def test_where_noise_would_drown_every_pair_only_single_columns_are_measured():
     _, measurer = made(Aim(), people(400), rho=0.01)
-    assert all(len(look.columns) == 1 for look in measurer.measurements)
+    assert all(len(measurement.columns) == 1 for measurement in measurer.measurements)
     assert len(measurer.measurements) == 8
 
 
@@ -80,7 +80,7 @@ def test_nobody_and_one_person_are_modelled_as_anybody(rows, method):
 def test_the_same_looks_make_the_same_model():
     model, measurer = made(Aim(), people(5000), rho=0.05)
     again = Aim().model(DOMAIN, measurer.measurements)
-    for columns in WANTED:
+    for columns in MARGINALS:
         assert np.array_equal(model.table(columns), again.table(columns))
 
 
@@ -89,7 +89,11 @@ def test_people_with_many_rows_count_as_fewer_where_aim_divides_its_budget():
     parts = []
     for rows_per_person, count in ((1, 20_000), (4, 80_000)):
         measurer = InMemory(replace(DOMAIN, rows_per_person=rows_per_person), people(count), rho=0.02)
-        Aim().measure(measurer, WANTED)
-        alone = [look for look in measurer.measurements if isinstance(look, Measured) and len(look.columns) == 1]
-        parts.append(sum(look.mechanism.rho for look in alone[: 2 * len(SIZES)]) / 0.02)
+        Aim().measure(measurer, MARGINALS)
+        alone = [
+            measurement
+            for measurement in measurer.measurements
+            if isinstance(measurement, Measured) and len(measurement.columns) == 1
+        ]
+        parts.append(sum(measurement.mechanism.rho for measurement in alone[: 2 * len(SIZES)]) / 0.02)
     assert parts[0] == pytest.approx(parts[1], rel=0.02)

@@ -12,22 +12,22 @@ from discreet.synthetic.quality.predicted_error import MOST_ERROR, predicted
 from tests.sources import SeededBits
 from tests.synthetic.memory import InMemory, domain_of
 from tests.synthetic.test_curator import ROWS, a_curator
-from tests.synthetic.test_methods import DOMAIN, WANTED, people
+from tests.synthetic.test_methods import DOMAIN, MARGINALS, people
 
 COUNT = 20_000
 BUDGETS = {"rho": Adaptive(rho=0.02), "epsilon": PureAdaptive(epsilon=1)}
 ALL_SEEN = {("a", "b"): 1, ("b", "c", "d"): 1}
 
 
-def foreseen(name, budget, *, wanted=WANTED, rows=COUNT):
-    return predicted(METHODS[name], DOMAIN, wanted, budget, rows)
+def foreseen(name, budget, *, marginals=MARGINALS, rows=COUNT):
+    return predicted(METHODS[name], DOMAIN, marginals, budget, rows)
 
 
-def run(name, budget, *, wanted=WANTED):
+def run(name, budget, *, marginals=MARGINALS):
     unit = "rho" if isinstance(budget, Adaptive) else "epsilon"
     bits = SeededBits(f"predicted {name} {unit}")
     measurer = InMemory(DOMAIN, people(COUNT), bits=bits, **{unit: budget.amount if unit == "epsilon" else budget.rho})
-    METHODS[name].measure(measurer, wanted)
+    METHODS[name].measure(measurer, marginals)
     return METHODS[name].model(DOMAIN, measurer.measurements), measurer
 
 
@@ -52,31 +52,37 @@ def test_columns_come_out_about_as_exact_as_was_said_and_not_worse(name, budget)
 @pytest.mark.parametrize("name", ["aim", "mst", "mwem"])
 def test_tables_that_are_chosen_have_no_more_noise_and_no_more_error_than_was_said(name, budget):
     said, (model, measurer) = foreseen(name, budget), run(name, budget)
-    chosen = [look for look in measurer.measurements[_first_choice(measurer) :] if isinstance(look, Measured)]
+    chosen = [
+        measurement
+        for measurement in measurer.measurements[_first_choice(measurer) :]
+        if isinstance(measurement, Measured)
+    ]
     by_width = {tables.width: tables for tables in said.tables}
     errors = []
-    for look in chosen:
-        if len(look.columns) > 1:
+    for measurement in chosen:
+        if len(measurement.columns) > 1:
             assert (
-                look.mechanism.error(0.95) <= 1.05 * by_width[len(look.columns)].within
+                measurement.mechanism.error(0.95) <= 1.05 * by_width[len(measurement.columns)].within
             )  # rows are estimated, and a share with them
-            cells = DOMAIN.cells(look.columns)
-            errors.append(off(model, measurer, look.columns) / (cells * noise_in_a_cell(look.mechanism) / COUNT))
+            cells = DOMAIN.cells(measurement.columns)
+            errors.append(
+                off(model, measurer, measurement.columns) / (cells * noise_in_a_cell(measurement.mechanism) / COUNT)
+            )
     assert len(errors) > 2
     assert 0.03 < np.mean(errors) < 1.2
 
 
 def _first_choice(measurer):
-    return next(place for place, look in enumerate(measurer.measurements) if isinstance(look, Chosen))
+    return next(place for place, measurement in enumerate(measurer.measurements) if isinstance(measurement, Chosen))
 
 
 def test_given_tables_are_all_measured_with_just_the_noise_that_was_said():
     budget = BUDGETS["rho"]
-    said, (model, measurer) = foreseen("fixed", budget, wanted=ALL_SEEN), run("fixed", budget, wanted=ALL_SEEN)
-    for tables, look in zip(said.tables, measurer.measurements, strict=True):
+    said, (model, measurer) = foreseen("fixed", budget, marginals=ALL_SEEN), run("fixed", budget, marginals=ALL_SEEN)
+    for tables, measurement in zip(said.tables, measurer.measurements, strict=True):
         assert (tables.tables, tables.measurable, tables.is_chosen) == (1, 1, False)
-        assert tables.within == look.mechanism.error(0.95)
-        assert 0.1 < off(model, measurer, look.columns) / tables.most_error < 1.3
+        assert tables.within == measurement.mechanism.error(0.95)
+        assert 0.1 < off(model, measurer, measurement.columns) / tables.most_error < 1.3
     assert [column.within for column in said.columns] == [None] * 4
 
 

@@ -22,7 +22,7 @@ from tests.synthetic.dying import ASKED, CATALOG, prepared
 from tests.synthetic.memory import InMemory, domain_of
 from tests.synthetic.test_bounds import exact_groups
 from tests.synthetic.test_curator import ROWS, WIDE, frame
-from tests.synthetic.test_methods import DOMAIN, WANTED, error, made, people
+from tests.synthetic.test_methods import DOMAIN, MARGINALS, error, made, people
 
 BOB = "[budget.analysts.bob]\nepsilon = 5\ndelta = 1e-6\n"
 PRICE = {"rho": 0.05, "workload": 2}
@@ -174,8 +174,8 @@ def test_a_process_killed_after_its_first_step_goes_on_with_the_tables_that_it_b
 def reusing_itself(method, rows, **price):
     """A first run, and a second one of the same price that reuses it."""
     first_model, first = made(method, rows, **price)
-    second = InMemory(DOMAIN, rows, **price, reused=first.as_earlier("first", method, WANTED))
-    method.measure(second, WANTED)
+    second = InMemory(DOMAIN, rows, **price, reused=first.as_earlier("first", method, MARGINALS))
+    method.measure(second, MARGINALS)
     return first_model, first, method.model(DOMAIN, second.measurements), second
 
 
@@ -185,7 +185,7 @@ def test_a_method_that_reuses_spends_its_budget_and_every_table_is_within_its_bo
     method = METHODS[name]
     _, _, model, measurer = reusing_itself(method, people(8000), **price)
     assert 0 <= measurer.left < 1e-9
-    for bound in Bounds(model, measurer.measurements, method, WANTED).at(0.95, [*WANTED, ("a", "c"), ("d",)]):
+    for bound in Bounds(model, measurer.measurements, method, MARGINALS).at(0.95, [*MARGINALS, ("a", "c"), ("d",)]):
         exactly = exact_groups(model, measurer, bound.columns)
         places = tuple(DOMAIN.names.index(column) for column in bound.columns)
         assert np.abs(exactly - model.beliefs.table(places) * model.total).sum() <= bound.rows
@@ -203,7 +203,7 @@ def test_a_release_that_reuses_comes_nearer_than_one_that_does_not():
 def test_a_choice_is_made_by_estimates_that_know_the_reused_tables():
     method = METHODS["aim"]
     *_, model, measurer = reusing_itself(method, people(8000), rho=0.02)
-    rounds = Bounds(model, measurer.measurements, method, WANTED)._rounds
+    rounds = Bounds(model, measurer.measurements, method, MARGINALS)._rounds
     assert len(rounds) == len(measurer.asked) > 1
     for one_round, (estimates, _, penalties) in zip(rounds, measurer.asked, strict=True):
         assert all(np.array_equal(table, one_round.estimates[columns]) for columns, table in estimates.items())
@@ -235,7 +235,7 @@ def test_tables_over_merged_codes_are_left_out_where_they_are_worth_little_besid
     kept = [
         [step.about["groups"] != {} for step in earlier.steps]
         for rho in (0.02, 1)
-        for earlier in first.as_earlier("one", METHODS["aim"], WANTED, Adaptive(rho=rho))
+        for earlier in first.as_earlier("one", METHODS["aim"], MARGINALS, Adaptive(rho=rho))
     ]
     assert [any(merged) for merged in kept] == [True, False]
     assert len(kept[1]) >= len(DOMAIN.columns)

@@ -36,8 +36,8 @@ def test_every_wanted_table_has_a_bound_and_so_has_any_that_is_named(release):
 @pytest.mark.parametrize(
     ("spoiled", "said"),
     [
-        (lambda saved: b"", "no release"),
-        (lambda saved: b"\x80\x04\x95 a pickle", "no release"),
+        (lambda saved: b"", "not a release"),
+        (lambda saved: b"\x80\x04\x95 a pickle", "not a release"),
         (lambda saved: saved.replace(b"discreet-release 1", b"discreet-release 2", 1), "another version"),
         (lambda saved: saved[:-1], "damaged"),
         (lambda saved: saved[:-9] + bytes([saved[-9] ^ 1]) + saved[-8:], "damaged"),
@@ -88,7 +88,7 @@ def checked(rest):
 def test_a_file_that_somebody_wrote_with_a_checksum_that_fits_is_refused_like_any_other(release, tmp_path, written):
     release.save(tmp_path / "v.discreet")
     (tmp_path / "v.discreet").write_bytes(written((tmp_path / "v.discreet").read_bytes()))
-    with pytest.raises(BadRelease, match="no release"):
+    with pytest.raises(BadRelease, match="not a release"):
         SyntheticRelease.load(tmp_path / "v.discreet")
 
 

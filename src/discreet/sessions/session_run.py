@@ -17,7 +17,7 @@ from discreet.sessions.session import Opening
 from discreet.sessions.session_terms import MOST_ALARMS
 from discreet.synthetic.methods.affordability import MOST_NOISE, Work, check_affordable, work_of
 from discreet.synthetic.methods.reused_tables import fitting_tables
-from discreet.synthetic.synthesis_run import Wanted, method_named, tables_wanted
+from discreet.synthetic.synthesis_run import Workload, method_named, workload_marginals
 from discreet.synthetic.synthetic_release import SyntheticRelease
 
 PURPOSE = "session"
@@ -47,7 +47,7 @@ class SessionSettings:
 
     queries: int
     mode: str
-    workload: Wanted | None
+    workload: Workload | None
     alarms: int
     release: RunRelease | None
     name: str
@@ -93,7 +93,7 @@ def opening_of(settings: SessionSettings, basis: Basis, *, analyst: str | None, 
         purpose=purpose,
         measure=_refuse_to_measure,
         reuse=reuse,
-        measurements=work.looks,
+        measurements=work.measurements,
         computing=work.seconds,
     )
     return Opening(run, mode, settings.queries, analyst)
@@ -126,7 +126,7 @@ def _mode(settings: SessionSettings, domain: Domain, budget: AdaptiveBudget) -> 
         details: dict[str, object] = {"release": digest, "alarms": settings.alarms}
         return FromRelease(model, settings.alarms), details, Work(1, 0.0)
     workload = min(3, len(domain.columns)) if settings.workload is None else settings.workload
-    tables, method = tables_wanted(workload, domain), method_named(_METHOD)
+    tables, method = workload_marginals(workload, domain), method_named(_METHOD)
     check_affordable(method, domain, tables, budget.part(budget.amount * FIT))
     listed = [[list(columns), weight] for columns, weight in tables.items()]
     details = {"method": _METHOD, "version": method.version, "tables": listed, "alarms": settings.alarms}

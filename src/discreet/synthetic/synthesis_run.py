@@ -19,13 +19,13 @@ from discreet.synthetic.methods.method import Method
 from discreet.synthetic.methods.method_registry import METHODS
 from discreet.synthetic.methods.reused_tables import fitting_tables
 
-Wanted: TypeAlias = int | Iterable[Iterable[str]]
+Workload: TypeAlias = int | Iterable[Iterable[str]]
 """All tables over so many columns, or tables by the names of their columns."""
 PURPOSE = "synthesize"
 MOST_TABLES = 10_000
 
 
-def tables_wanted(workload: Wanted, domain: Domain) -> dict[Columns, int]:
+def workload_marginals(workload: Workload, domain: Domain) -> dict[Columns, int]:
     """The tables that synthetic data shall be good at, each with its weight; or a refusal by name."""
     if isinstance(workload, str) or not isinstance(workload, int | Iterable):
         raise BadInput(
@@ -46,9 +46,9 @@ def tables_wanted(workload: Wanted, domain: Domain) -> dict[Columns, int]:
         named = list(itertools.combinations(domain.names, count))
     if not named or len(named) > MOST_TABLES:
         raise BadInput(f"A workload has from 1 to {MOST_TABLES:,} tables.", next_step="Name other tables.")
-    wanted = {domain.check(columns): 1 for columns in named}
-    check_number(number_of(domain, wanted))
-    return wanted
+    marginals = {domain.check(columns): 1 for columns in named}
+    check_number(number_of(domain, marginals))
+    return marginals
 
 
 def tables_of(purpose: Mapping[str, Any]) -> dict[Columns, int]:
@@ -63,18 +63,23 @@ def method_named(name: str) -> Method:
     return METHODS[name]
 
 
-def synthesis(basis: Basis, *, workload: Wanted, method: str, reuse: Reuse | None = None) -> TableRun:
+def synthesis(basis: Basis, *, workload: Workload, method: str, reuse: Reuse | None = None) -> TableRun:
     """The run that makes synthetic data of people's rows, with those of the tables that may be reused which its method uses. Nothing is read."""
     domain = basis.domain
-    wanted, way = tables_wanted(workload, domain), method_named(method)
-    way.check(domain, wanted)
-    check_affordable(way, domain, wanted, basis.budget)
-    tables = [[list(columns), weight] for columns, weight in wanted.items()]
+    marginals, way = workload_marginals(workload, domain), method_named(method)
+    way.check(domain, marginals)
+    check_affordable(way, domain, marginals, basis.budget)
+    tables = [[list(columns), weight] for columns, weight in marginals.items()]
     purpose: Mapping[str, object] = {"kind": PURPOSE, "method": method, "version": way.version, "tables": tables}
-    work = work_of(way, domain, wanted)
-    measure = partial(way.measure, wanted=wanted)
+    work = work_of(way, domain, marginals)
+    measure = partial(way.measure, marginals=marginals)
     if reuse is not None:
-        reuse = replace(reuse, releases=fitting_tables(reuse.releases, way, domain, wanted, basis.budget))
+        reuse = replace(reuse, releases=fitting_tables(reuse.releases, way, domain, marginals, basis.budget))
     return basis.run(
-        "synthetic data", purpose=purpose, measure=measure, reuse=reuse, measurements=work.looks, computing=work.seconds
+        "synthetic data",
+        purpose=purpose,
+        measure=measure,
+        reuse=reuse,
+        measurements=work.measurements,
+        computing=work.seconds,
     )

@@ -27,7 +27,7 @@ class SyntheticRelease(RunRelease, kind=PURPOSE):
 
     def __repr__(self) -> str:
         columns = len(self.domain.columns)
-        return f"SyntheticRelease(name={self.name!r}, method={self.method!r}, columns={columns}, looks={len(self.transcript.own)})"
+        return f"SyntheticRelease(name={self.name!r}, method={self.method!r}, columns={columns}, measurements={len(self.transcript.own)})"
 
     @property
     def method(self) -> str:
@@ -41,7 +41,7 @@ class SyntheticRelease(RunRelease, kind=PURPOSE):
 
     @cached_property
     def model(self) -> Model:
-        """What follows from the looks: the same for whoever has them."""
+        """What follows from the measurements: the same for whoever has them."""
         return method_named(self.method).model(self.domain, measurements_in(self.transcript.steps))
 
     @property
@@ -71,8 +71,8 @@ class SyntheticRelease(RunRelease, kind=PURPOSE):
     def _bounds(self) -> Bounds:
         if not isinstance(self.model, TreeModel):
             raise BadInput("This method says nothing about its error.", next_step="Use another, such as aim.")
-        looks = measurements_in(self.transcript.steps)
-        return Bounds(self.model, looks, method_named(self.method), tables_of(self.purpose))
+        measurements = measurements_in(self.transcript.steps)
+        return Bounds(self.model, measurements, method_named(self.method), tables_of(self.purpose))
 
     def sample(self, count: int, *, bits: RandomBits = SYSTEM_BITS) -> pa.Table:
         """So many synthetic rows, as an Arrow table. Nobody is a person in them. Of a bin, any value in it.

@@ -22,47 +22,47 @@ MOST_NOISE = 2**40
 
 MOST_SCORED = 2**25
 """Cells of all tables that a round chooses among: they are held in memory together, 8 bytes each and the same again while they are made."""
-_LOOKS_PER_COLUMN = 12
+_MEASUREMENTS_PER_COLUMN = 12
 """Beside those at the tables that are chosen among: columns alone, up to three times, and what rounds measure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a method is expected to do: at how many tables it looks, and for how long it computes."""
+    """Expected work of a method: the number of measurements and the seconds of computing."""
 
-    looks: int
+    measurements: int
     seconds: float
 
 
-def work_of(method: Method, domain: Domain, wanted: Mapping[Columns, int]) -> Work:
+def work_of(method: Method, domain: Domain, marginals: Mapping[Columns, int]) -> Work:
     """What a method is expected to do; refused where it would need more memory than one run has.
 
     Args:
-        method: That looks and computes.
+        method: That measurements and computes.
         domain: What is public.
-        wanted: Tables with their weights.
+        marginals: Tables with their weights.
     """
-    candidates = method.weights(domain, wanted)
+    candidates = method.weights(domain, marginals)
     cells = sum(math.prod(domain.shape(columns)) for columns in candidates)
     if cells > MOST_SCORED:
         raise TooLarge(
             f"The {len(candidates):,} tables to choose among have {cells:,} cells together, more than {MOST_SCORED:,}.",
             next_step="Ask for tables over fewer columns, select fewer columns, or give numbers fewer bins.",
         )
-    looks = len(candidates or wanted) + _LOOKS_PER_COLUMN * len(domain.columns)
-    return Work(looks, method.seconds(domain, candidates=len(candidates), cells=cells))
+    measurements = len(candidates or marginals) + _MEASUREMENTS_PER_COLUMN * len(domain.columns)
+    return Work(measurements, method.seconds(domain, candidates=len(candidates), cells=cells))
 
 
-def check_affordable(method: Method, domain: Domain, wanted: Mapping[Columns, int], budget: AdaptiveBudget) -> None:
+def check_affordable(method: Method, domain: Domain, marginals: Mapping[Columns, int], budget: AdaptiveBudget) -> None:
     """Refuse a budget whose parts are too small to be drawn.
 
     Args:
         method: That spends it.
         domain: What is public.
-        wanted: Tables with their weights.
+        marginals: Tables with their weights.
         budget: All of it.
     """
-    least = whole_units(budget.amount * method.least_share(domain, wanted))
+    least = whole_units(budget.amount * method.least_share(domain, marginals))
     cells = sum(domain.shape(domain.names))
     try:
         table_noise(budget, domain, (), least)

@@ -44,33 +44,33 @@ class Aim(OfTables):
     least_group = 10
     is_penalised = True
 
-    def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
+    def measure(self, measurer: Measurer, marginals: Mapping[Columns, int]) -> None:
         """Spend the budget on one-column tables, then on rounds.
 
         Args:
             measurer: Through which rows are seen.
-            wanted: Tables the model shall be good at, with their weights.
+            marginals: Tables the model shall be good at, with their weights.
         """
         known = Known.of(measurer)
         if share := self._alone(measurer, known):
-            weights = self.weights(measurer.domain, wanted)
+            weights = self.weights(measurer.domain, marginals)
             Rounds(measurer, weights, share, self.least_group, known.amount).run()
 
-    def reuses(self, columns: Columns, wanted: Mapping[Columns, int]) -> bool:  # noqa: ARG002
+    def reuses(self, columns: Columns, marginals: Mapping[Columns, int]) -> bool:  # noqa: ARG002
         """Whether a table of an earlier release enters its model: any does.
 
         Args:
             columns: Of the table.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
         return True
 
-    def rehearse(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
+    def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
         """Every column alone. The noise of the first round, if there are any: later ones are as dear, or dearer.
 
         Args:
             measurer: Of a rehearsal.
-            wanted: Makes no difference here.
+            marginals: Makes no difference here.
         """
         share = self._alone(measurer, Known.of(measurer))
         return measurer.noise((), share * MEASURING) if share else None
@@ -103,14 +103,14 @@ class Aim(OfTables):
         """
         return ROUNDS_PER_COLUMN[-1] * len(domain.columns) // 2
 
-    def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:
+    def weights(self, domain: Domain, marginals: Mapping[Columns, int]) -> dict[Columns, int]:
         """What may be chosen, and how much each counts.
 
         Args:
             domain: What is public.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
-        return weighted(domain, wanted)
+        return weighted(domain, marginals)
 
 
 class Rounds:
@@ -153,9 +153,9 @@ class Rounds:
                 return
             columns = self._candidates[numbers]
             amount = self._measurer.left if is_last else self._share * MEASURING
-            look = self._measurer.noisy(columns, self._measurer.noise(columns, amount))
+            measurement = self._measurer.noisy(columns, self._measurer.noise(columns, amount))
             if not is_last:
-                self._learn(numbers, look)
+                self._learn(numbers, measurement)
 
     def _noise(self, measurer: Measurer) -> float:
         """The expected size of a round's noise in a cell, in rows."""
@@ -182,10 +182,10 @@ class Rounds:
         choice = self._measurer.choice(weights.values(), self._share * (1 - MEASURING))
         return names[self._measurer.worst(estimates, weights, penalties_of(estimates, noise), choice)]
 
-    def _learn(self, numbers: Numbers, look: Measured) -> None:
+    def _learn(self, numbers: Numbers, measurement: Measured) -> None:
         """Take a table in, and make the next round dearer where it taught less than its noise."""
         before = self._progress.expected(numbers)
-        self._progress.take(look)
+        self._progress.take(measurement)
         learned = float(np.abs(self._progress.expected(numbers) - before).sum())
-        if round(learned) <= round(noise_in_a_cell(look.mechanism) * look.values.size):
+        if round(learned) <= round(noise_in_a_cell(measurement.mechanism) * measurement.values.size):
             self._share *= 2 if self._measurer.is_pure else 4

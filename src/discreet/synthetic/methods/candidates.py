@@ -18,17 +18,19 @@ WIDEST = 4
 """Tables of more columns are no candidates: their noise drowns them, and there are too many."""
 
 
-def weighted(domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:
+def weighted(domain: Domain, marginals: Mapping[Columns, int]) -> dict[Columns, int]:
     """Every table that has a part in a wanted one, and its weight: what it says about each wanted table, in columns they share.
 
     Citation: McKenna, Mullins, Sheldon, Miklau 2022 (arXiv:2201.12677), AIM's weights.
 
     Args:
         domain: Whose columns they are.
-        wanted: Tables with their weights, whole and positive.
+        marginals: Tables with their weights, whole and positive.
     """
     # A column of one code says nothing, and is in no candidate.
-    tables = [(frozenset(numbers_of(domain, telling(domain, columns))), weight) for columns, weight in wanted.items()]
+    tables = [
+        (frozenset(numbers_of(domain, telling(domain, columns))), weight) for columns, weight in marginals.items()
+    ]
     parts = {part for table, _ in tables for k in range(1, WIDEST + 1) for part in combinations(sorted(table), k)}
     # A table's weight is a sum over its columns of all that is wanted with them.
     alone = {part: sum(weight for table, weight in tables if part[0] in table) for part in parts if len(part) == 1}
@@ -47,14 +49,14 @@ def telling(domain: Domain, columns: Columns) -> Columns:
     return tuple(name for name, size in zip(columns, domain.shape(columns), strict=True) if size > 1)
 
 
-def number_of(domain: Domain, wanted: Iterable[Columns]) -> int:
+def number_of(domain: Domain, marginals: Iterable[Columns]) -> int:
     """How many candidates there are at most, without making them.
 
     Args:
         domain: Whose columns they are.
-        wanted: Tables.
+        marginals: Tables.
     """
-    widths = [len(telling(domain, columns)) for columns in wanted]
+    widths = [len(telling(domain, columns)) for columns in marginals]
     every = len(telling(domain, domain.names))
     return min(sum(_parts(width, WIDEST) for width in widths), _parts(every, min(max(widths), WIDEST)))
 

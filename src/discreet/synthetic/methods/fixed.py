@@ -18,52 +18,52 @@ MOST_CELLS = 5_000_000
 class Fixed(OfTables):
     """Every wanted table, and every column that is in none of them."""
 
-    def check(self, domain: Domain, wanted: Mapping[Columns, int]) -> None:
+    def check(self, domain: Domain, marginals: Mapping[Columns, int]) -> None:
         """Refuse tables whose model would be too large.
 
         Args:
             domain: What is public.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
         # A column of one code takes an axis, too, of which an array does not have any number.
         sizes = tuple(max(size, 2) for size in domain.shape(domain.names))
-        cells = cells_of(neighbours_of((numbers_of(domain, columns) for columns in wanted), len(sizes)), sizes)
+        cells = cells_of(neighbours_of((numbers_of(domain, columns) for columns in marginals), len(sizes)), sizes)
         if cells > MOST_CELLS:
             raise TooLarge(
                 f"A model of these tables would have {cells:,} cells, more than {MOST_CELLS:,}.",
                 next_step="Name fewer tables, or tables of fewer columns; or use the method aim, which chooses.",
             )
 
-    def reuses(self, columns: Columns, wanted: Mapping[Columns, int]) -> bool:
+    def reuses(self, columns: Columns, marginals: Mapping[Columns, int]) -> bool:
         """Whether a table of an earlier release enters its model: those within a wanted one, so that the model stays as small.
 
         Args:
             columns: Of the table.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
-        return len(columns) <= 1 or any(set(columns) <= set(table) for table in wanted)
+        return len(columns) <= 1 or any(set(columns) <= set(table) for table in marginals)
 
-    def least_share(self, domain: Domain, wanted: Mapping[Columns, int]) -> Fraction:
+    def least_share(self, domain: Domain, marginals: Mapping[Columns, int]) -> Fraction:
         """What part of the budget a table gets at least.
 
         Args:
             domain: What is public.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
-        cells = sum(weight * domain.cells(columns) for columns, weight in wanted.items())
+        cells = sum(weight * domain.cells(columns) for columns, weight in marginals.items())
         return Fraction(1, 2 * (cells + sum(domain.shape(domain.names))))
 
-    def measure(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> None:
+    def measure(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> None:
         """Spend the budget on the wanted tables, shared so that the expected error, weighted and added up over all cells, is least.
 
         Args:
             measurer: Through which rows are seen.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
         domain = measurer.domain
-        self.check(domain, wanted)
-        lonely = [name for name in domain.names if not any(name in columns for columns in wanted)]
-        weights: dict[Columns, int] = {**wanted, **{(name,): 1 for name in lonely}}
+        self.check(domain, marginals)
+        lonely = [name for name in domain.names if not any(name in columns for columns in marginals)]
+        weights: dict[Columns, int] = {**marginals, **{(name,): 1 for name in lonely}}
         power = power_of_share(measurer)
         shares = measurer.shares(
             [round(64 * (weight * domain.cells(columns)) ** power) for columns, weight in weights.items()]
@@ -71,11 +71,11 @@ class Fixed(OfTables):
         for columns, share in zip(weights, shares, strict=True):
             measurer.noisy(columns, measurer.noise(columns, share))
 
-    def rehearse(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> None:
-        """All looks: nothing is chosen.
+    def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> None:
+        """All measurements: nothing is chosen.
 
         Args:
             measurer: Of a rehearsal.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
-        self.measure(measurer, wanted)
+        self.measure(measurer, marginals)

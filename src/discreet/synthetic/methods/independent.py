@@ -13,20 +13,20 @@ from discreet.synthetic.models.synthetic_model import OfTables
 class Independent(OfTables):
     """Every column alone."""
 
-    def measure(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> None:  # noqa: ARG002
+    def measure(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> None:  # noqa: ARG002
         """Spend the budget on one table a column.
 
         Args:
             measurer: Through which rows are seen.
-            wanted: Makes no difference here.
+            marginals: Makes no difference here.
         """
         measure_each(measurer, measurer.left)
 
-    def rehearse(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> None:
-        """All looks: nothing is chosen.
+    def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> None:
+        """All measurements: nothing is chosen.
 
         Args:
             measurer: Of a rehearsal.
-            wanted: Makes no difference here.
+            marginals: Makes no difference here.
         """
-        self.measure(measurer, wanted)
+        self.measure(measurer, marginals)

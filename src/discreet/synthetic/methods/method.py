@@ -1,4 +1,4 @@
-"""What a method is: it spends a budget on looks, and makes a model of them that anybody can make again."""
+"""What a method is: it spends a budget on measurements, and makes a model of them that anybody can make again."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Method(Protocol):
 
     @property
     def version(self) -> int:
-        """Of the rules by which it looks: a run of one version is not gone on with by another."""
+        """Version of the measurement rules. A run that one version started is not continued by another."""
 
     @property
     def least_group(self) -> float:
@@ -44,31 +44,31 @@ class Method(Protocol):
     def is_penalised(self) -> bool:
         """Whether a candidate's score has its expected noise taken off."""
 
-    def check(self, domain: Domain, wanted: Mapping[Columns, int]) -> None:
+    def check(self, domain: Domain, marginals: Mapping[Columns, int]) -> None:
         """Refuse what this method cannot do, before anything is paid."""
 
-    def reuses(self, columns: Columns, wanted: Mapping[Columns, int]) -> bool:
+    def reuses(self, columns: Columns, marginals: Mapping[Columns, int]) -> bool:
         """Whether a table of an earlier release enters its model."""
 
-    def least_share(self, domain: Domain, wanted: Mapping[Columns, int]) -> Fraction:
+    def least_share(self, domain: Domain, marginals: Mapping[Columns, int]) -> Fraction:
         """What part of the budget a look gets at least: where that is too little to be drawn, nothing is paid."""
 
-    def most_looks(self, domain: Domain) -> int:
+    def max_measurements(self, domain: Domain) -> int:
         """How many tables and choices there are at most, unless that follows from what is wanted: whatever is drawn."""
 
     def seconds(self, domain: Domain, *, candidates: int, cells: int) -> float:
         """About how long it computes, where it chooses among so many tables of so many cells together."""
 
-    def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
-        """Spend the budget on looks. `wanted` are the tables that the model shall be good at, with their weights."""
+    def measure(self, measurer: Measurer, marginals: Mapping[Columns, int]) -> None:
+        """Spend the budget on measurements. `wanted` are the tables that the model shall be good at, with their weights."""
 
-    def rehearse(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> Gaussian | Laplace | None:
-        """Take those looks of `measure` that come before any choice. The noise of the first table that is chosen, whose cells have no less than
+    def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace | None:
+        """Take those measurements of `measure` that come before any choice. The noise of the first table that is chosen, whose cells have no less than
         those of later ones; None where none is.
         """
 
-    def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:
+    def weights(self, domain: Domain, marginals: Mapping[Columns, int]) -> dict[Columns, int]:
         """The tables that may be chosen, and how much each counts; none, where nothing is chosen."""
 
-    def model(self, domain: Domain, looks: Sequence[MeasurementResult]) -> Model:
-        """What follows from the looks of a finished run: the same model for whoever has them."""
+    def model(self, domain: Domain, measurements: Sequence[MeasurementResult]) -> Model:
+        """What follows from the measurements of a finished run: the same model for whoever has them."""

@@ -12,12 +12,12 @@ from discreet.synthetic.models.synthetic_model import Start, begun, grouped, num
 
 
 class Progress:
-    """What is known after some looks; takes in the next ones in order, and always makes the same of them."""
+    """What is known after some measurements; takes in the next ones in order, and always makes the same of them."""
 
-    def __init__(self, domain: Domain, looks: Sequence[MeasurementResult], groups: Groups) -> None:
-        self.domain, self._start = domain, Start.of(domain, looks)
+    def __init__(self, domain: Domain, measurements: Sequence[MeasurementResult], groups: Groups) -> None:
+        self.domain, self._start = domain, Start.of(domain, measurements)
         self.codings = self._start.codings(groups)
-        self.fit = begun(domain, self._start, self.codings, looks)
+        self.fit = begun(domain, self._start, self.codings, measurements)
         self._beliefs: Beliefs | None = None
 
     @property
@@ -37,13 +37,13 @@ class Progress:
             self._beliefs = self.fit.solved()
         return self._beliefs
 
-    def take(self, look: Measured) -> None:
+    def take(self, measurement: Measured) -> None:
         """Take in a table.
 
         Args:
-            look: The next one.
+            measurement: The next one.
         """
-        self.fit.add(grouped(self.domain, look, self.codings))
+        self.fit.add(grouped(self.domain, measurement, self.codings))
         self._beliefs = None
 
     def expected(self, columns: Numbers) -> Table:

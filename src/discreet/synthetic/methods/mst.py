@@ -24,23 +24,23 @@ class Mst(OfTables):
 
     least_group = 3
 
-    def check(self, domain: Domain, wanted: Mapping[Columns, int]) -> None:  # noqa: ARG002
+    def check(self, domain: Domain, marginals: Mapping[Columns, int]) -> None:  # noqa: ARG002
         """Refuse more pairs than can be chosen among in good time.
 
         Args:
             domain: What is public.
-            wanted: Makes no difference here.
+            marginals: Makes no difference here.
         """
         check_number(math.comb(len(domain.columns), 2))
 
-    def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
+    def measure(self, measurer: Measurer, marginals: Mapping[Columns, int]) -> None:
         """Spend the budget on columns and on the pairs of a tree.
 
         Args:
             measurer: Through which rows are seen.
-            wanted: Makes no difference here: every column is kept near to those it depends on.
+            marginals: Makes no difference here: every column is kept near to those it depends on.
         """
-        noise = self.rehearse(measurer, wanted)
+        noise = self.rehearse(measurer, marginals)
         if noise is None:
             return
         pairs = len(measurer.domain.columns) - 1
@@ -52,12 +52,12 @@ class Mst(OfTables):
         for columns, share in zip(chosen, coarse.shares([1] * pairs), strict=True):
             coarse.noisy(columns, coarse.noise(columns, share))
 
-    def rehearse(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
+    def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
         """Every column alone. The noise of a pair, if there are any.
 
         Args:
             measurer: Of the run, or of a rehearsal.
-            wanted: Makes no difference here.
+            marginals: Makes no difference here.
         """
         pairs = len(measurer.domain.columns) - 1
         measure_each(measurer, measurer.budget / 3 if pairs else measurer.left)
@@ -90,11 +90,11 @@ class Mst(OfTables):
         """
         return len(domain.columns) - 1
 
-    def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
+    def weights(self, domain: Domain, marginals: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
         """What may be chosen, and how much each counts.
 
         Args:
             domain: What is public.
-            wanted: Makes no difference here.
+            marginals: Makes no difference here.
         """
         return dict.fromkeys(combinations(domain.names, 2), 1)

@@ -25,17 +25,17 @@ MOST_CELLS = 250_000
 class Mwem(OfTables):
     """No one-column tables, no annealing, half of each round for its choice: the classic, to compare with."""
 
-    def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
+    def measure(self, measurer: Measurer, marginals: Mapping[Columns, int]) -> None:
         """Spend the budget on the number of rows, then on rounds.
 
         Args:
             measurer: Through which rows are seen.
-            wanted: Tables the model shall be good at, with their weights.
+            marginals: Tables the model shall be good at, with their weights.
         """
         domain = measurer.domain
-        self.rehearse(measurer, wanted)
+        self.rehearse(measurer, marginals)
         progress = Progress(domain, measurer.measurements, {})
-        weights = self.weights(domain, wanted)
+        weights = self.weights(domain, marginals)
         names = {numbers_of(domain, columns): columns for columns in weights}
         halves = self._halves(measurer)
         for choosing, measuring in zip(halves[0::2], halves[1::2], strict=True):
@@ -50,12 +50,12 @@ class Mwem(OfTables):
             chosen = measurer.worst(estimates, listed, dict.fromkeys(estimates, 0), choice)
             progress.take(measurer.noisy(chosen, measurer.noise(chosen, measuring)))
 
-    def rehearse(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> Gaussian | Laplace:  # noqa: ARG002
+    def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace:  # noqa: ARG002
         """The number of rows. The noise of every round.
 
         Args:
             measurer: Of the run, or of a rehearsal.
-            wanted: Makes no difference here.
+            marginals: Makes no difference here.
         """
         measurer.noisy((), measurer.noise((), measurer.budget * FOR_ROWS))
         return measurer.noise((), self._halves(measurer)[1])
@@ -64,12 +64,12 @@ class Mwem(OfTables):
         """What choices and tables get, in turn."""
         return measurer.shares([1] * (2 * self.rounds(measurer.domain)))
 
-    def reuses(self, columns: Columns, wanted: Mapping[Columns, int]) -> bool:  # noqa: ARG002
+    def reuses(self, columns: Columns, marginals: Mapping[Columns, int]) -> bool:  # noqa: ARG002
         """Whether a table of an earlier release enters its model: any does.
 
         Args:
             columns: Of the table.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
         return True
 
@@ -81,11 +81,11 @@ class Mwem(OfTables):
         """
         return 2 * len(domain.columns)
 
-    def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
+    def weights(self, domain: Domain, marginals: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
         """What may be chosen: the wanted tables.
 
         Args:
             domain: What is public.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
-        return within_limits(wanted)
+        return within_limits(marginals)

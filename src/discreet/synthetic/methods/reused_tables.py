@@ -28,7 +28,7 @@ def fitting_tables(
     releases: Sequence[Earlier],
     method: Method,
     domain: Domain,
-    wanted: Mapping[Columns, int],
+    marginals: Mapping[Columns, int],
     budget: AdaptiveBudget,
 ) -> tuple[Earlier, ...]:
     """Those tables of earlier releases that fit together in the model of a method, the release that is worth the most before others.
@@ -37,7 +37,7 @@ def fitting_tables(
         releases: Of the same rows.
         method: That makes a model.
         domain: What is public.
-        wanted: Tables with their weights.
+        marginals: Tables with their weights.
         budget: What is paid now.
     """
     noises = {id(step): step.noise for earlier in releases for step in earlier.steps if step.kind == "table"}
@@ -47,10 +47,10 @@ def fitting_tables(
         return worth_of(own, domain, is_pure=isinstance(budget, PureAdaptive))
 
     ordered = sorted(releases, key=lambda earlier: -worth(earlier.steps))
-    best = only(ordered, _Fitting(method, domain, wanted).takes)
+    best = only(ordered, _Fitting(method, domain, marginals).takes)
     merged = [step for earlier in best for step in earlier.steps if step.about["groups"]]
     if merged and worth(merged) < LEAST_WORTH * float(budget.amount):
-        return only(ordered, _Fitting(method, domain, wanted, is_merging=False).takes)
+        return only(ordered, _Fitting(method, domain, marginals, is_merging=False).takes)
     return best
 
 
@@ -60,7 +60,7 @@ class _Fitting:
 
     method: Method
     domain: Domain
-    wanted: Mapping[Columns, int]
+    marginals: Mapping[Columns, int]
     is_merging: bool = True
     _kept: list[Numbers] = field(default_factory=list)
     _sizes: dict[int, int] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class _Fitting:
         count = len(self.domain.columns)
         around = neighbours_of([*self._kept, numbers], count)
         is_small = len(columns) <= 1 or cells_of(around, tuple(sizes.get(i, 1) for i in range(count))) <= MOST_CELLS
-        if not is_small or not self.method.reuses(columns, self.wanted):
+        if not is_small or not self.method.reuses(columns, self.marginals):
             return False
         self._kept.append(numbers)
         self._sizes = sizes
@@ -123,13 +123,17 @@ class Known:
         Args:
             measurer: Before its first look.
         """
-        tables = [look for look in measurer.measurements if isinstance(look, Measured) and look.is_reused]
-        single = [look for look in tables if len(look.columns) == 1 and not look.groups]
-        names = {look.columns[0] for look in single}
-        amount, alone = (_in_thousandths(measurer, looks) for looks in (tables, single))
+        tables = [
+            measurement
+            for measurement in measurer.measurements
+            if isinstance(measurement, Measured) and measurement.is_reused
+        ]
+        single = [measurement for measurement in tables if len(measurement.columns) == 1 and not measurement.groups]
+        names = {measurement.columns[0] for measurement in single}
+        amount, alone = (_in_thousandths(measurer, measurements) for measurements in (tables, single))
         return cls(amount, alone, has_every_column=names == set(measurer.domain.names))
 
 
-def _in_thousandths(measurer: TableMeasurer, looks: Iterable[Measured]) -> Fraction:
-    worth = worth_of((look.mechanism for look in looks), measurer.domain, is_pure=measurer.is_pure)
+def _in_thousandths(measurer: TableMeasurer, measurements: Iterable[Measured]) -> Fraction:
+    worth = worth_of((measurement.mechanism for measurement in measurements), measurer.domain, is_pure=measurer.is_pure)
     return Fraction(round(1000 * worth / float(measurer.budget)), 1000) * measurer.budget

@@ -32,21 +32,21 @@ QUICKLY_SEEN = 2**17
 class SmallDb(OfTables):
     """One choice among all databases of a length that balances how coarse they are against how many there are."""
 
-    def check(self, domain: Domain, wanted: Mapping[Columns, int]) -> None:  # noqa: ARG002
+    def check(self, domain: Domain, marginals: Mapping[Columns, int]) -> None:  # noqa: ARG002
         """Refuse domains over which even databases of four rows are too many.
 
         Args:
             domain: What is public.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
         sequences(domain, LEAST_LENGTH)
 
-    def reuses(self, columns: Columns, wanted: Mapping[Columns, int]) -> bool:  # noqa: ARG002
+    def reuses(self, columns: Columns, marginals: Mapping[Columns, int]) -> bool:  # noqa: ARG002
         """Whether a table of an earlier release enters its model: none, which is a choice and nothing else.
 
         Args:
             columns: Of the table.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
         return False
 
@@ -60,14 +60,14 @@ class SmallDb(OfTables):
         """
         return 1e-6 * max(QUICKLY_SEEN, sequences(domain, LEAST_LENGTH))
 
-    def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
+    def measure(self, measurer: Measurer, marginals: Mapping[Columns, int]) -> None:
         """Spend the budget on the number of rows, then on one choice.
 
         Args:
             measurer: Through which rows are seen.
-            wanted: Tables whose every count shall be near.
+            marginals: Tables whose every count shall be near.
         """
-        self.check(measurer.domain, wanted)
+        self.check(measurer.domain, marginals)
         measurer.noisy((), measurer.noise((), measurer.budget * FOR_ROWS))
         rows = Start.of(measurer.domain, measurer.measurements).total
         cells = measurer.domain.cells(measurer.domain.names)
@@ -77,16 +77,18 @@ class SmallDb(OfTables):
         longest = int(math.log(QUICKLY_SEEN) / math.log(max(cells, 2)) + 1e-9)
         length = max(LEAST_LENGTH, min(balanced, longest, MOST_LENGTH))
         choice = measurer.small_choice(length, measurer.left)
-        measurer.small_database(list(wanted), max(1, round(rows / length)), choice)
+        measurer.small_database(list(marginals), max(1, round(rows / length)), choice)
 
-    def model(self, domain: Domain, looks: Sequence[MeasurementResult]) -> SmallModel:
-        """What follows from the looks.
+    def model(self, domain: Domain, measurements: Sequence[MeasurementResult]) -> SmallModel:
+        """What follows from the measurements.
 
         Args:
             domain: What is public.
-            looks: Those of a finished run.
+            measurements: Those of a finished run.
         """
-        return next(SmallModel(domain, look) for look in looks if isinstance(look, SmallDatabase))
+        return next(
+            SmallModel(domain, measurement) for measurement in measurements if isinstance(measurement, SmallDatabase)
+        )
 
 
 @dataclass(frozen=True)

@@ -142,12 +142,12 @@ class _Sweep:
         stiff = self._fit.prior * evidence.variance
         potential = self._fit.potentials[evidence.columns]
         now = np.maximum(added_up(self._shares[i], clique, evidence.columns) * self._fit.rows, TINY)
-        wanted = evidence.counts - stiff * potential
-        step = wanted / stiff - _lambert(np.log(now / stiff) + wanted / stiff)
+        marginals = evidence.counts - stiff * potential
+        step = marginals / stiff - _lambert(np.log(now / stiff) + marginals / stiff)
         potential += step
         self._shares[i] *= spread(np.exp(step), evidence.columns, clique)
         self._shares[i] /= self._shares[i].sum()
-        return float(((wanted - now) ** 2 / evidence.variance).sum()) / 2
+        return float(((marginals - now) ** 2 / evidence.variance).sum()) / 2
 
     def _pass_on(self, source: int, target: int, edge: int) -> None:
         separator = self._tree.separators[edge]

@@ -57,8 +57,8 @@ class Tree:
 
     def holding(self, columns: Columns) -> int | None:
         """The first clique that has all of these columns, if any has."""
-        wanted = set(columns)
-        return next((i for i, clique in enumerate(self.cliques) if wanted <= set(clique)), None)
+        marginals = set(columns)
+        return next((i for i, clique in enumerate(self.cliques) if marginals <= set(clique)), None)
 
     def cells(self, sizes: Sequence[int]) -> int:
         """How many numbers a model of this tree has."""

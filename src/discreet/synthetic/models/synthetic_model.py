@@ -84,21 +84,21 @@ class Start:
     """Of the noise that the counts had, cell by cell."""
 
     @classmethod
-    def of(cls, domain: Domain, looks: Sequence[MeasurementResult]) -> Start:
+    def of(cls, domain: Domain, measurements: Sequence[MeasurementResult]) -> Start:
         """From the tables that were measured with all codes.
 
         Args:
             domain: What is public.
-            looks: All that were taken; a column that none is about is taken to be even.
+            measurements: All that were taken; a column that none is about is taken to be even.
         """
         tables: dict[int, Evidence] = {}
         weight = rows = 0.0
-        for look in looks:
-            if is_of_codes(look):
-                evidence = evidence_of(domain, look)
+        for measurement in measurements:
+            if is_of_codes(measurement):
+                evidence = evidence_of(domain, measurement)
                 precision = 1 / float(evidence.variance.sum())
                 weight, rows = weight + precision, rows + precision * float(evidence.counts.sum())
-                if len(look.columns) == 1:
+                if len(measurement.columns) == 1:
                     place = evidence.columns[0]
                     tables[place] = tables[place].and_also(evidence) if place in tables else evidence
         total = max(rows / weight, 1.0) if weight else 1.0
@@ -136,54 +136,54 @@ class Start:
         )
 
 
-def is_of_codes(look: MeasurementResult) -> TypeGuard[Measured]:
+def is_of_codes(measurement: MeasurementResult) -> TypeGuard[Measured]:
     """Whether it is a table of codes, none of them merged.
 
     Args:
-        look: Of any kind.
+        measurement: Of any kind.
     """
-    return isinstance(look, Measured) and not look.groups
+    return isinstance(measurement, Measured) and not measurement.groups
 
 
-def evidence_of(domain: Domain, look: Measured) -> Evidence:
+def evidence_of(domain: Domain, measurement: Measured) -> Evidence:
     """A noisy table as the fit takes it.
 
     Args:
         domain: Whose columns they are.
-        look: The table.
+        measurement: The table.
     """
-    counts = look.values.astype(np.float64)
-    return Evidence(numbers_of(domain, look.columns), counts, np.full(counts.shape, look.variance))
+    counts = measurement.values.astype(np.float64)
+    return Evidence(numbers_of(domain, measurement.columns), counts, np.full(counts.shape, measurement.variance))
 
 
-def grouped(domain: Domain, look: Measured, codings: Sequence[Coding]) -> Evidence:
+def grouped(domain: Domain, measurement: Measured, codings: Sequence[Coding]) -> Evidence:
     """A noisy table over the groups of a model, which are those that it was measured over, or larger.
 
     Args:
         domain: Whose columns they are.
-        look: The table.
+        measurement: The table.
         codings: Of all columns of the domain.
     """
-    evidence = evidence_of(domain, look)
-    for axis, name in enumerate(look.columns):
+    evidence = evidence_of(domain, measurement)
+    for axis, name in enumerate(measurement.columns):
         coding = codings[evidence.columns[axis]]
         groups = coding.groups
-        if name in look.groups:
-            merged_before = np.array(look.groups[name])
+        if name in measurement.groups:
+            merged_before = np.array(measurement.groups[name])
             groups = np.zeros(merged_before.max() + 1, np.int64)
             groups[merged_before] = coding.groups
         evidence = evidence.grouped(axis, groups)
     return evidence
 
 
-def begun(domain: Domain, start: Start, codings: Sequence[Coding], looks: Sequence[MeasurementResult]) -> Fit:
-    """A fit that has taken in every table of some looks.
+def begun(domain: Domain, start: Start, codings: Sequence[Coding], measurements: Sequence[MeasurementResult]) -> Fit:
+    """A fit that has taken in every table of some measurements.
 
     Args:
         domain: What is public.
         start: What the one-column tables said.
         codings: Of all columns.
-        looks: Those to take in.
+        measurements: Those to take in.
     """
     columns = [
         Evidence((i,), counts, np.full(counts.size, variance)).grouped(0, codings[i].groups)
@@ -193,9 +193,9 @@ def begun(domain: Domain, start: Start, codings: Sequence[Coding], looks: Sequen
     for column in columns:
         if np.isfinite(column.variance).all():
             fit.add(column)
-    for look in looks:
-        if isinstance(look, Measured) and (len(look.columns) > 1 or look.groups):
-            fit.add(grouped(domain, look, codings))
+    for measurement in measurements:
+        if isinstance(measurement, Measured) and (len(measurement.columns) > 1 or measurement.groups):
+            fit.add(grouped(domain, measurement, codings))
     return fit
 
 
@@ -208,36 +208,38 @@ def noise_in_a_cell(mechanism: Gaussian | Laplace) -> float:
     return math.sqrt(2 / math.pi * Measured((), np.zeros(1, np.int64), mechanism).variance)
 
 
-def groups_in(domain: Domain, looks: Sequence[MeasurementResult], least_group: float) -> Groups:
+def groups_in(domain: Domain, measurements: Sequence[MeasurementResult], least_group: float) -> Groups:
     """Which codes a run merged: as its first choice's table was measured, and every later one says of its own columns. Where nothing was chosen, as
     earlier releases did that it reuses.
 
     Args:
         domain: What is public.
-        looks: All of the run.
+        measurements: All of the run.
         least_group: Of its method.
     """
-    place = next((place for place, look in enumerate(looks) if isinstance(look, Chosen)), len(looks))
-    later = [look for look in looks[place:] if isinstance(look, Measured)]
+    place = next(
+        (place for place, measurement in enumerate(measurements) if isinstance(measurement, Chosen)), len(measurements)
+    )
+    later = [measurement for measurement in measurements[place:] if isinstance(measurement, Measured)]
     if not least_group:
         return {}
     noise = noise_in_a_cell(later[0].mechanism) if later else 0.0
-    groups = {**Start.of(domain, looks[:place]).groups(least_group * noise), **reused_groups(looks)}
-    for look in later:
-        groups.update(look.groups)
+    groups = {**Start.of(domain, measurements[:place]).groups(least_group * noise), **reused_groups(measurements)}
+    for measurement in later:
+        groups.update(measurement.groups)
     return groups
 
 
-def reused_groups(looks: Sequence[MeasurementResult]) -> Groups:
+def reused_groups(measurements: Sequence[MeasurementResult]) -> Groups:
     """Groups of codes that tables of earlier releases are over: a run that reuses them keeps to these, so that they fit its model.
 
     Args:
-        looks: Of a run so far. Those that are reused have the same groups of each column that they merge.
+        measurements: Of a run so far. Those that are reused have the same groups of each column that they merge.
     """
     groups: dict[str, tuple[int, ...]] = {}
-    for look in looks:
-        if isinstance(look, Measured) and look.is_reused:
-            groups.update(look.groups)
+    for measurement in measurements:
+        if isinstance(measurement, Measured) and measurement.is_reused:
+            groups.update(measurement.groups)
     return groups
 
 
@@ -255,29 +257,29 @@ class OfTables:
     is_penalised = False
     """Whether a candidate's score has its expected noise taken off."""
 
-    def check(self, domain: Domain, wanted: Mapping[Columns, int]) -> None:
+    def check(self, domain: Domain, marginals: Mapping[Columns, int]) -> None:
         """Refuse what this method cannot do, before anything is paid.
 
         Args:
             domain: What is public.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
 
-    def reuses(self, columns: Columns, wanted: Mapping[Columns, int]) -> bool:  # noqa: ARG002
+    def reuses(self, columns: Columns, marginals: Mapping[Columns, int]) -> bool:  # noqa: ARG002
         """Whether a table of an earlier release enters its model: one of a single column, unless a method says otherwise.
 
         Args:
             columns: Of the table.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
         return len(columns) <= 1
 
-    def least_share(self, domain: Domain, wanted: Mapping[Columns, int]) -> Fraction:  # noqa: ARG002
+    def least_share(self, domain: Domain, marginals: Mapping[Columns, int]) -> Fraction:  # noqa: ARG002
         """What part of the budget a look gets at least: a thousandth, divided among rounds and columns by their sizes.
 
         Args:
             domain: What is public.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
         return Fraction(1, 1000 * len(domain.columns) * sum(domain.shape(domain.names)))
 
@@ -289,7 +291,7 @@ class OfTables:
         """
         return 0
 
-    def most_looks(self, domain: Domain) -> int:
+    def max_measurements(self, domain: Domain) -> int:
         """How many tables and choices there are at most, unless that follows from what is wanted: columns alone up to three times, and rounds.
 
         Args:
@@ -307,32 +309,32 @@ class OfTables:
         """
         return self.rounds(domain) * (candidates * _CANDIDATE + cells * _CELL)
 
-    def rehearse(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
+    def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
         """Looks that no choice comes before: none, unless a method says otherwise.
 
         Args:
             measurer: Of a rehearsal.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
         return None
 
-    def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
+    def weights(self, domain: Domain, marginals: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
         """What may be chosen, and how much each counts; nothing, where nothing is chosen.
 
         Args:
             domain: What is public.
-            wanted: Tables with their weights.
+            marginals: Tables with their weights.
         """
         return {}
 
-    def model(self, domain: Domain, looks: Sequence[MeasurementResult]) -> Model:
-        """What follows from the looks.
+    def model(self, domain: Domain, measurements: Sequence[MeasurementResult]) -> Model:
+        """What follows from the measurements.
 
         Args:
             domain: What is public.
-            looks: Those of a finished run.
+            measurements: Those of a finished run.
         """
-        start = Start.of(domain, looks)
-        codings = start.codings(groups_in(domain, looks, self.least_group))
-        beliefs = begun(domain, start, codings, looks).solved(gap=FINAL_GAP, most=FINAL_SWEEPS)
+        start = Start.of(domain, measurements)
+        codings = start.codings(groups_in(domain, measurements, self.least_group))
+        beliefs = begun(domain, start, codings, measurements).solved(gap=FINAL_GAP, most=FINAL_SWEEPS)
         return TreeModel(domain, start.total, beliefs, codings)

@@ -30,7 +30,7 @@ class Rehearsal:
 
     def __init__(self, domain: Domain, budget: AdaptiveBudget, rows: int) -> None:
         self.domain, self.rows = domain, rows
-        self._meter, self._looks = Meter(budget), list[Measured]()
+        self._meter, self._measurements = Meter(budget), list[Measured]()
 
     @property
     def is_pure(self) -> bool:
@@ -50,14 +50,14 @@ class Rehearsal:
     @property
     def measurements(self) -> tuple[MeasurementResult, ...]:
         """All tables so far."""
-        return tuple(self._looks)
+        return tuple(self._measurements)
 
     @property
     def tables(self) -> dict[Columns, list[Noise]]:
         """The noise of each table, as often as it was measured."""
         tables: dict[Columns, list[Noise]] = {}
-        for look in self._looks:
-            tables.setdefault(look.columns, []).append(look.mechanism)
+        for measurement in self._measurements:
+            tables.setdefault(measurement.columns, []).append(measurement.mechanism)
         return tables
 
     def shares(self, weights: Sequence[Number], *, of: Number | None = None) -> list[Fraction]:
@@ -92,6 +92,6 @@ class Rehearsal:
         if len(columns) <= 1:
             values = values.copy()
             values.flat[0] += over
-        look = Measured(columns, values, mechanism)
-        self._looks.append(look)
-        return look
+        measurement = Measured(columns, values, mechanism)
+        self._measurements.append(measurement)
+        return measurement

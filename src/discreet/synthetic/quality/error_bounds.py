@@ -45,29 +45,35 @@ class _Round:
     chosen: Chosen
     estimates: Mapping[Columns, Counts]
     penalties: Mapping[Columns, int]
-    look: Measured
+    measurement: Measured
 
 
 class Bounds:
-    """All that the looks of one run say about the final model.
+    """All that the measurements of one run say about the final model.
 
     Args:
         model: The final one.
-        looks: All of the run, in order.
+        measurements: All of the run, in order.
         method: That made it.
-        wanted: What it was asked for.
+        marginals: What it was asked for.
     """
 
     def __init__(
-        self, model: TreeModel, looks: Sequence[MeasurementResult], method: Method, wanted: Mapping[Columns, int]
+        self,
+        model: TreeModel,
+        measurements: Sequence[MeasurementResult],
+        method: Method,
+        marginals: Mapping[Columns, int],
     ) -> None:
-        self._model, self._weights = model, method.weights(model.domain, wanted)
-        self._measured = [look for look in looks if isinstance(look, Measured) and look.columns]
-        self._rounds = _rounds(model.domain, looks, method)
-        reused = sum(look.is_reused for look in self._measured)
+        self._model, self._weights = model, method.weights(model.domain, marginals)
+        self._measured = [
+            measurement for measurement in measurements if isinstance(measurement, Measured) and measurement.columns
+        ]
+        self._rounds = _rounds(model.domain, measurements, method)
+        reused = sum(measurement.is_reused for measurement in self._measured)
         taken = len(self._measured) + len(self._rounds) - reused
         # How many there were depends on what was drawn; how many there can be does not.
-        self._statements = max(1, taken, method.most_looks(model.domain)) + reused
+        self._statements = max(1, taken, method.max_measurements(model.domain)) + reused
         self._now: dict[Columns, Table] = {}
 
     def at(self, level: Number, tables: Sequence[Columns]) -> list[Bound]:
@@ -79,15 +85,21 @@ class Bounds:
         """
         beta = float(1 - read_level(level)) / self._statements
         rows: dict[Columns, float] = {}
-        quantiles = {id(look): noise_quantile(look.mechanism, look.values.size, beta) for look in self._measured}
-        for look in self._measured:
-            self._note(rows, look.columns, self._off(look) + quantiles[id(look)])
+        quantiles = {
+            id(measurement): noise_quantile(measurement.mechanism, measurement.values.size, beta)
+            for measurement in self._measured
+        }
+        for measurement in self._measured:
+            self._note(rows, measurement.columns, self._off(measurement) + quantiles[id(measurement)])
         for one_round in self._rounds:
-            self._note_round(rows, one_round, quantiles[id(one_round.look)], beta)
-        measured = {look.columns for look in self._measured}
+            self._note_round(rows, one_round, quantiles[id(one_round.measurement)], beta)
+        measured = {measurement.columns for measurement in self._measured}
         total = self._model.total
         # There are no more rows than a measured table has, its noise allowed for: whatever the model says, it is no further off than all of them.
-        most = min((float(look.values.sum()) + quantiles[id(look)] for look in self._measured), default=math.inf)
+        most = min(
+            (float(measurement.values.sum()) + quantiles[id(measurement)] for measurement in self._measured),
+            default=math.inf,
+        )
         found = []
         for columns in tables:
             wider = [least for known, least in rows.items() if set(columns) <= set(known)]
@@ -101,7 +113,7 @@ class Bounds:
     def _note_round(self, rows: dict[Columns, float], one_round: _Round, quantile: float, beta: float) -> None:
         chosen, estimates, penalties = one_round.chosen, one_round.estimates, one_round.penalties
         name = chosen.columns
-        apart = float(np.abs(one_round.look.values - estimates[name] / GRID).sum())
+        apart = float(np.abs(one_round.measurement.values - estimates[name] / GRID).sum())
         best = self._weights[name] * (apart + quantile - penalties[name] / GRID)
         luck = float(2 * exact(chosen.mechanism.sensitivity) / exact(chosen.mechanism.epsilon)) / GRID
         best += luck * math.log(len(chosen.candidates) / beta)
@@ -109,10 +121,10 @@ class Bounds:
             moved = float(np.abs(estimate / GRID - self._final(columns)).sum())
             self._note(rows, columns, penalties[columns] / GRID + best / self._weights[columns] + moved)
 
-    def _off(self, look: Measured) -> float:
+    def _off(self, measurement: Measured) -> float:
         """How far the final model is from a measured table; a table of codes is compared group by group."""
-        counts = grouped(self._model.domain, look, self._model.codings).counts
-        return float(np.abs(counts - self._final(look.columns)).sum())
+        counts = grouped(self._model.domain, measurement, self._model.codings).counts
+        return float(np.abs(counts - self._final(measurement.columns)).sum())
 
     def _final(self, columns: Columns) -> Table:
         if columns not in self._now:
@@ -121,19 +133,25 @@ class Bounds:
         return self._now[columns]
 
 
-def _rounds(domain: Domain, looks: Sequence[MeasurementResult], method: Method) -> list[_Round]:
+def _rounds(domain: Domain, measurements: Sequence[MeasurementResult], method: Method) -> list[_Round]:
     """The run once more, as far as the model goes: what each choice was made by."""
-    first = next((place for place, look in enumerate(looks) if isinstance(look, Chosen)), len(looks))
-    progress = Progress(domain, looks[:first], groups_in(domain, looks, method.least_group))
+    first = next(
+        (place for place, measurement in enumerate(measurements) if isinstance(measurement, Chosen)), len(measurements)
+    )
+    progress = Progress(domain, measurements[:first], groups_in(domain, measurements, method.least_group))
     rounds = []
-    for place, look in enumerate(looks[first:], first):
-        if isinstance(look, Measured):
-            progress.take(look)
-        if not isinstance(look, Chosen):
+    for place, measurement in enumerate(measurements[first:], first):
+        if isinstance(measurement, Measured):
+            progress.take(measurement)
+        if not isinstance(measurement, Chosen):
             continue
-        followed = (later for later in looks[place:] if isinstance(later, Measured) and later.columns == look.columns)
+        followed = (
+            later
+            for later in measurements[place:]
+            if isinstance(later, Measured) and later.columns == measurement.columns
+        )
         if after := next(followed, None):
-            estimates = progress.estimates(look.candidates)
+            estimates = progress.estimates(measurement.candidates)
             noise = noise_in_a_cell(after.mechanism) if method.is_penalised else 0.0
-            rounds.append(_Round(look, estimates, penalties_of(estimates, noise), after))
+            rounds.append(_Round(measurement, estimates, penalties_of(estimates, noise), after))
     return rounds

@@ -1,6 +1,6 @@
 """How exact synthetic data will be, before it is paid for: from what is public alone, and a number of rows that is declared or assumed.
 
-A method takes those looks that it takes whatever the data are, on a rehearsal: rows of nobody, as many as are assumed. Their noise is then known, and
+A method takes those measurements that it takes whatever the data are, on a rehearsal: rows of nobody, as many as are assumed. Their noise is then known, and
 so is that of the tables it will choose. Which ones it chooses, and how well the others follow from them, is a matter of the data: of that nothing is said.
 """
 
@@ -71,24 +71,24 @@ class Predicted:
 
 
 def predicted(
-    method: Method, domain: Domain, wanted: Mapping[Columns, int], budget: AdaptiveBudget, rows: int
+    method: Method, domain: Domain, marginals: Mapping[Columns, int], budget: AdaptiveBudget, rows: int
 ) -> Predicted:
     """How exact synthetic data will be, as far as that is known.
 
     Args:
         method: That makes it.
         domain: What is public.
-        wanted: Tables with their weights.
+        marginals: Tables with their weights.
         budget: What is paid.
         rows: How many there are taken to be.
     """
     about = read_count(rows, name="rows_about", most=MOST_ROWS)
     rehearsal = Rehearsal(domain, budget, about)
-    chosen = method.rehearse(rehearsal, wanted)
+    chosen = method.rehearse(rehearsal, marginals)
     measured = rehearsal.tables
     columns = tuple(_column(name, measured.get((name,), []), domain.column(name).size, about) for name in domain.names)
-    noises: dict[Columns, Noise | None] = dict.fromkeys(wanted)
-    noises |= dict.fromkeys(method.weights(domain, wanted), chosen)
+    noises: dict[Columns, Noise | None] = dict.fromkeys(marginals)
+    noises |= dict.fromkeys(method.weights(domain, marginals), chosen)
     noises |= {table: noise for table, (noise, *_) in measured.items()}
     cells = {table: domain.cells(table) for table in noises if len(table) > 1}
     tables = tuple(
