@@ -15,9 +15,9 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "src")))
 def test_no_source_file_is_too_long(path):
-    longest = 350 if {"sql", "algebra"} & set(path.parts) else 500
+    longest = 360 if {"sql", "algebra"} & set(path.parts) else 500
     if path.match("local/device/client.py"):
-        longest = 1450  # what runs on a device is one file that can be copied
+        longest = 1460  # what runs on a device is one file that can be copied
     assert len(path.read_text().splitlines()) <= longest
 
 

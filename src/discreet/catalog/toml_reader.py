@@ -7,16 +7,15 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date, datetime, time
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from discreet.accounting import Filter, open_filter
+from discreet.catalog.column_reader import KEYS as COLUMN_KEYS
+from discreet.catalog.column_reader import read_column
 from discreet.catalog.declarations import (
     BOTH_ENDS,
     EACH_ROW,
-    LARGEST_STEP,
     ROWS_ABOUT,
     Catalog,
     Column,
@@ -26,14 +25,11 @@ from discreet.catalog.declarations import (
     Regions,
     Table,
     Type,
-    Value,
 )
-from discreet.catalog.declared_values import PYTHON_TYPES, canonical, moment
 from discreet.catalog.graph_tables import KEYS as GRAPH_KEYS
 from discreet.catalog.graph_tables import check_edge_keys, named_edges, read_graph
 from discreet.catalog.region_trees import KEYS, read_tree
 from discreet.catalog.toml_lines import key_lines, line_of
-from discreet.core.exact import finite, power_of_two_below
 from discreet.core.loss import Neighbours
 from discreet.errors import BadCatalog, DiscreetError
 
@@ -306,7 +302,11 @@ class _Reader:
         columns = self.section(section, "columns", allowed=set(), path=f"{path}.columns")
         if len({column.lower() for column in columns}) < len(columns):
             raise self.wrong(f"{path}.columns", "has names that differ only in case", "Rename one of them.")
-        return {name: self.column(f"{path}.columns.{name}", name, about) for name, about in columns.items()}
+        return {name: self.column(f"{path}.columns.{name}", name, columns) for name in columns}
+
+    def column(self, path: str, name: str, columns: Mapping[str, Any]) -> Column:
+        section = self.section(columns, name, allowed=COLUMN_KEYS, path=path)
+        return read_column(path, name, section, self.wrong)
 
     def table(self, name: str, declared: Any) -> Table:
         path = f"tables.{name}"
@@ -435,80 +435,3 @@ class _Reader:
                 "lists people that another table cannot refer to",
                 'Remove people = true, or let no table have privacy_unit = "row".',
             )
-
-    def column(self, path: str, name: str, declared: Any) -> Column:
-        if "$" in name or not name.isprintable():
-            raise self.wrong(
-                path, "has a name with $ or a control character in it", "Rename the column in a view or file."
-            )
-        allowed = {"type", "lower", "upper", "values", "nullable", "granularity", "max_length"}
-        about = self.section({name: declared}, name, allowed=allowed, path=path)
-        try:
-            kind = Type(about.get("type"))
-        except ValueError:
-            kinds = ", ".join(member.value for member in Type)
-            raise self.wrong(path, "has no valid type", f"Set type to one of: {kinds}.") from None
-        lower, upper = self.bounds(path, kind, about)
-        nullable, max_length = about.get("nullable", False), about.get("max_length", 256)
-        if nullable not in (True, False) or type(max_length) is not int or not 1 <= max_length <= 4096:
-            raise self.wrong(
-                path,
-                "has an invalid nullable or max_length",
-                "Use true or false for nullable, and 1 to 4096 for max_length.",
-            )
-        described = Column(
-            name=name,
-            type=kind,
-            lower=lower,
-            upper=upper,
-            values=self.values(path, kind, about.get("values")),
-            nullable=nullable,
-            granularity=self.granularity(path, about.get("granularity")),
-            max_length=max_length,
-        )
-        if described.is_bounded_number and max(map(abs, described.steps)) > LARGEST_STEP:
-            raise self.wrong(path, "has bounds too far from zero for its grid", "Set a larger granularity.")
-        return described
-
-    def bounds(self, path: str, kind: Type, about: Mapping[str, Any]) -> tuple[Any, Any]:
-        given: list[Any] = [about.get("lower"), about.get("upper")]
-        if given == [None, None]:
-            return None, None
-        if kind is Type.DATE:
-            good = all(type(end) is date for end in given)
-        elif kind is Type.TIMESTAMP:
-            given = [moment(end, at) for end, at in zip(given, (time.min, time.max), strict=True)]
-            good = None not in given
-        else:
-            good = kind in (Type.INTEGER, Type.REAL) and all(finite(end) is not None for end in given)
-            given = [finite(end) for end in given] if good else given
-        if not good or given[0] >= given[1]:
-            raise self.wrong(
-                path, "needs lower below upper, both of the column's type", "Declare both bounds from public knowledge."
-            )
-        return given[0], given[1]
-
-    def values(self, path: str, kind: Type, given: Any) -> tuple[Value, ...] | None:
-        if given is None:
-            return None
-        types = PYTHON_TYPES[kind]
-        fits = isinstance(given, list) and all(
-            isinstance(value, types)
-            and isinstance(value, bool) == (kind is Type.BOOLEAN)
-            and isinstance(value, datetime) == (kind is Type.TIMESTAMP)
-            for value in given
-        )
-        values = [canonical(kind, value) for value in given] if fits else []
-        if not values or None in values or len(set(values)) != len(values):
-            raise self.wrong(path, "has values that are empty, repeated or of another type", "List each value once.")
-        return tuple(value for value in values if value is not None)
-
-    def granularity(self, path: str, given: Any) -> Fraction | None:
-        if given is None:
-            return None
-        step = finite(given)
-        if step is None or step <= 0 or step != power_of_two_below(step):
-            raise self.wrong(
-                path, "has a granularity that is not a power of two", "Use a power of two such as 0.25, 1 or 1024."
-            )
-        return step
