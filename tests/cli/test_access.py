@@ -60,4 +60,4 @@ def test_a_backup_that_brings_a_revoked_key_back_is_refused(config):
     shutil.copy(config.parent / "backup", ledger)
     for suffix in ("-wal", "-shm"):
         (config.parent / f"ledger.sqlite{suffix}").unlink(missing_ok=True)
-    assert "not the ones that were seen before" in run(config, "key", "list", code=5)
+    assert "does not match its anchor" in run(config, "key", "list", code=5)

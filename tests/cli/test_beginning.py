@@ -43,7 +43,7 @@ def test_a_ledger_that_was_put_back_stops_questions_and_verification_until_it_is
     refusal = run("ask", "SELECT COUNT(*) FROM visits", "--epsilon", 0.5, code=5)
     assert "entries are missing or changed" in refusal
     for command in ("verify", "anchor"):
-        assert "problem: the head that was noted is not in the books" in run("ledger", command, code=5)
+        assert "problem: the anchored head is not in the ledger" in run("ledger", command, code=5)
     assert json.loads(run("ledger", "verify", "--json", code=5))["sound"] is False
     shutil.copy(folder / "newest", folder / "ledger.sqlite")
     assert "sound" in run("ledger", "verify")

@@ -83,7 +83,7 @@ def test_books_whose_note_is_gone_are_refused_also_while_they_are_open(where, tm
 def test_no_books_are_begun_where_others_were_noted(tmp_path):
     place, anchor = str(tmp_path / "ledger.sqlite"), tmp_path / "anchor"
     ask(a_ledger(place, anchor=anchor), a_request(1))
-    with pytest.raises(LedgerDamaged, match="not there any more"):
+    with pytest.raises(LedgerDamaged, match="no longer exists"):
         Ledger.new(tmp_path / "other.sqlite", anchor=anchor)
     assert not Ledger.open(place, anchor=anchor).close()
 

@@ -67,7 +67,7 @@ def test_a_cap_is_exact_up_to_the_last_microsecond_and_whole_again_with_the_firs
         books.ask(0.1)
     with pytest.raises(BudgetExceeded, match="for this month") as refusal:
         books.ask(0.0001)
-    assert "next month, which begins on 2026-12-01 (UTC)" in refusal.value.next_step
+    assert "next month, which starts on 2026-12-01 (UTC)" in refusal.value.next_step
     books.now = FIRST
     assert (books.alice.spent.epsilon, books.alice.left) == (0.0, 1.0)
     for _ in range(10):

@@ -48,7 +48,7 @@ def entries_of(config, kind):
     ("after", "words"),
     [
         ('privacy_unit = "row" ', "each row"),
-        ("public = true ", "nobody"),
+        ("public = true ", "no one"),
         ('privacy_unit = { column = "patient_id", references = "patients.patient_id" }\nmax_rows = 20 ', "→"),
     ],
 )
@@ -59,7 +59,7 @@ def test_other_people_are_refused_by_name_and_nothing_is_written_of_them(config,
     text = config.read_text()
     edit(config, UNIT, after)
     for opened in (open_curator, lambda place: open_existing_ledger(load_catalog(place))):
-        with pytest.raises(WrongUnit, match="begin new books") as caught:
+        with pytest.raises(WrongUnit, match="create a new ledger") as caught:
             opened(config)
         assert words in caught.value.problem
     config.write_text(text)

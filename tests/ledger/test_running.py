@@ -47,7 +47,7 @@ def test_an_account_row_put_back_to_an_earlier_one_is_noticed(where):
         (early,) = t.run("SELECT spent_pure, spent_rho FROM ledger_accounts WHERE name = 'dataset'")
     ask(ledger, a_request(1))
     edit(ledger, "UPDATE ledger_accounts SET spent_pure = ?, spent_rho = ? WHERE name = 'dataset'", *early)
-    with pytest.raises(LedgerDamaged, match="add up"):
+    with pytest.raises(LedgerDamaged, match="does not match its entries"):
         ledger.reserve(a_request(2))
 
 
@@ -240,7 +240,7 @@ def test_the_secret_lies_beside_the_ledger_and_a_copy_without_it_can_be_looked_a
     assert started_at(copy) is None
     found = verify(copy)
     assert found.sound
-    assert found.remarks == ("the seals were not verified: their secret is not here",)
+    assert found.remarks == ("the seals were not verified: the secret is missing",)
     with pytest.raises(NoSecret):
         copy.freeze("alice")
     copy.close()

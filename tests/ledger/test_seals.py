@@ -278,7 +278,7 @@ def test_after_an_edit_was_noticed_everything_is_refused_until_the_process_start
     with ledger._store.transaction() as t:
         Editor(t).change("answer", KEY, rehash=False, seal="x")
     assert ask(ledger, a_request(1))  # not noticed yet, and not touched
-    with pytest.raises(LedgerEdited, match="does not bear the seal"):
+    with pytest.raises(LedgerEdited, match="does not have the seal"):
         ask_again(ledger)
     for refused in (ask_new, lambda books: books.totals(), lambda books: books.check_writable()):
         with pytest.raises(LedgerEdited, match="Entry"):
@@ -351,7 +351,7 @@ def test_whoever_has_no_secret_can_verify_the_chain_and_write_nothing(where):
         ask_new(stranger)
     forge(ledger, "user", {"user": "eve", "role": "owner"}, sealed=False)
     assert verify(stranger).sound  # the hashes are right
-    assert verify(open_ledger(where)).problems == (f"entry {found.entries + 1} does not bear the seal of these books",)
+    assert verify(open_ledger(where)).problems == (f"entry {found.entries + 1} does not have the seal of this ledger",)
 
 
 def test_books_of_another_secret_are_refused_by_name(where):

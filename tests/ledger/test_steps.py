@@ -165,7 +165,7 @@ def test_a_step_that_was_forged_beyond_the_budget_does_not_add_up(where):
     reservation = ledger.reserve(a_run())
     dear = str(Adaptive(rho=1).units(Gaussian.for_rho(sensitivity=1, rho=1)))
     forge(ledger, "step", {"question": reservation.request.key, "number": 0, "salted": "0", "cost": dear})
-    assert any("beyond what was charged" in problem for problem in verify(ledger).problems)
+    assert any("costs more than was charged" in problem for problem in verify(ledger).problems)
 
 
 def test_books_do_not_tell_what_a_step_drew_or_of_what(where):
@@ -191,7 +191,7 @@ def test_a_step_that_was_forged_to_give_back_does_not_add_up(where):
     ledger = capped(where)
     reservation = ledger.reserve(a_run())
     forge(ledger, "step", {"question": reservation.request.key, "number": 0, "salted": "0", "cost": "-5"})
-    assert any("beyond what was charged" in problem for problem in verify(ledger).problems)
+    assert any("costs more than was charged" in problem for problem in verify(ledger).problems)
 
 
 def test_a_name_means_one_release_of_its_analyst_from_its_end_on(where):

@@ -77,7 +77,7 @@ def with_a_secret_that_others_can_read(config):
         (without_a_table, 3, "There is no DuckDB, Parquet or CSV file for the table visits"),
         (with_another_source, 3, "discreet refresh"),
         (with_a_ledger_that_does_not_last, 3, "a ledger that lasts"),
-        (with_a_tampered_ledger, 5, "not what its entries add up to"),
+        (with_a_tampered_ledger, 5, "does not match its entries"),
         (with_a_secret_that_others_can_read, 3, "chmod 600"),
     ],
 )

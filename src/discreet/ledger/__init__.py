@@ -1,4 +1,4 @@
-"""The budget that cannot be cheated: durable, hash-chained charges."""
+"""Durable, hash-chained record of charges."""
 
 from discreet.ledger.accounts.account_rows import DATASET, Account
 from discreet.ledger.chain.anchor import Anchor

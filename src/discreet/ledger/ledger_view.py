@@ -1,4 +1,4 @@
-"""The books as they can be looked at: accounts, queries, the chain. Nothing here changes them."""
+"""Read access to a ledger: accounts, queries and the chain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PULSE_SECONDS = 1.0
 
 
 class LedgerView:
-    """What the books of one dataset say. What is told of accounts, charges and single entries was held against the seals."""
+    """Read access to the ledger of one dataset. Accounts, charges and single entries are checked against the seals."""
 
     def __init__(self, store: Store, *, anchor: Anchor, secret: bytes | None, now: Callable[[], datetime]) -> None:
         self._store, self._clock = store, Clock(now)
@@ -33,32 +33,30 @@ class LedgerView:
         self._pulse = (float("-inf"), True)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._store.close()
 
     def copy_to(self, place: str) -> None:
-        """A backup: the books at one moment, in a new file. It is older than what is granted from now on."""
+        """Copy the ledger at one moment to a new file. Later charges are not in the copy."""
         self._store.copy_to(place)
 
     def name(self) -> str:
-        """What tells these books from all others, wherever they are and however that is spelt: the hash of their first entry, which is
-        salted. Empty while nothing is in them.
-        """
+        """Return the identity of this ledger, whatever its path: the hash of its first entry, which is salted. Empty for an empty ledger."""
         with self._store.reading() as t:
             first = entry_chain.entry_at(t, 1)
         return self.writer.seals.check(first).hash if first else ""
 
     def neighbours(self) -> Neighbours | None:
-        """The relation of the books; None in those that nobody opened with one."""
+        """Return the neighbour relation; `None` if none is recorded yet."""
         return self.totals().neighbours
 
     def account(self, analyst: str | None = None) -> Account:
-        """The dataset's account, or an analyst's."""
+        """Return the account of the dataset or of an analyst."""
         with self.writer.reading() as work:
             return work.account(DATASET if analyst is None else analyst_account(analyst))
 
     def accounts(self, *, analyst: str | None = None) -> list[Account]:
-        """The dataset's account first, then those of edges, then the analyst's, or all there are."""
+        """Return the dataset's account, then those of edges, then the analyst's or all analysts'."""
         with self.writer.reading() as work:
             of_edges = filter(is_edge_account, work.totals.accounts)
             rows = work.accounts(*(() if analyst is None else (DATASET, *of_edges, analyst_account(analyst))))
@@ -69,23 +67,23 @@ class LedgerView:
     # Data versions
 
     def data_version(self) -> int:
-        """The number of the data that queries are asked of: 1, and one more for each refresh."""
+        """Return the number of the data version: 1, plus one for each refresh."""
         return self.totals().version
 
     def data_day(self) -> date:
-        """The day that the data version was begun: what CURRENT_DATE means, the same for as long as the version lasts."""
+        """Return the day when the data version was created, which is the value of CURRENT_DATE in its queries."""
         begun = self.totals().begun
         return self._clock.now().date() if begun is None else datetime.fromisoformat(begun).date()
 
     # Queries and watches
 
     def would_be_free(self, request: Request) -> bool:
-        """Whether a query would cost its asker nothing: it is answered, and they have paid for it."""
+        """Return whether a query is free for its analyst: it is answered, and charged to them."""
         with self._store.reading() as t:
             return stored_queries.is_free(t, request.key, request.analyst, edges=request.edges)
 
     def would_charge(self, request: Request) -> dict[str, bool]:
-        """The accounts that have not paid for a query yet, each with whether its cap allows it now. Charges nothing."""
+        """Return the accounts that a query would charge, each with whether its cap allows it now. Charges nothing."""
         with self.writer.reading() as work:
             state = stored_queries.query_state(work, request.key, request.analyst)
             unpaid = stored_queries.unpaid_accounts(work, state, edges=request.edges)
@@ -93,36 +91,38 @@ class LedgerView:
             return {name: name in known and known[name].allows(request.releases) for name in unpaid}
 
     def stored_reservation(self, request: Request) -> Reservation | None:
-        """What was answered to an asker who has paid for it, looked up and not asked again; None where there is nothing."""
+        """Return the stored answer of a query that the analyst was charged for, without recording a repeat; `None` if none exists."""
         with self.writer.reading() as work:
             work.check_open(request.analyst)
             state = stored_queries.query_state(work, request.key, request.analyst)
             unpaid = stored_queries.unpaid_accounts(work, state, edges=request.edges)
-            is_theirs = not unpaid and state.asked is not None  # an owner pays nothing for what others paid for
+            is_theirs = (
+                not unpaid and state.asked is not None
+            )  # for the data owner nothing is unpaid once any analyst was charged
             answer = stored_queries.stored_answer(work, state) if is_theirs else None
             if answer is None:
                 return None
             return Reservation(request, stored_queries.receipt_of(work, state), (), answer)
 
     def watch_state(self, query: str, *, analyst: str | None) -> WatchState:
-        """What is known of a watch, by the key that it was paid under."""
+        """Return the state of a watch by its query key."""
         with self.writer.reading() as work:
             work.check_open(analyst)
             return watch_rows.watch_state(work, query)
 
     def check_open(self, analyst: str | None) -> None:
-        """Refuse an analyst whose account is frozen: nothing is replayed for them."""
+        """Refuse an analyst whose account is frozen, closed or missing."""
         with self.writer.reading() as work:
             work.check_open(analyst)
 
     def steps(self, reservation: Reservation) -> list[bytes]:
-        """What a run has drawn so far, in order."""
+        """Return the stored steps of a run, in order."""
         with self.writer.reading() as work:
             work.check_open(reservation.request.analyst)
             return run_steps.load_steps(work, reservation.request.key)
 
     def named_releases(self, *, analyst: str | None) -> list[str]:
-        """The names of releases that were stored: those that an analyst gave, or all for the owner; and what is published."""
+        """Return the names of stored releases: the analyst's own, or all for the data owner, and the published ones."""
         with self.writer.reading() as work:
             work.check_open(analyst)
             named = release_names.names_of(work, analyst).items()
@@ -130,7 +130,7 @@ class LedgerView:
             return sorted(stored | release_names.published(work).keys())
 
     def listed_releases(self, *, analyst: str | None) -> list[release_names.NamedRelease]:
-        """The same names, each with who gave it, as far as that is theirs to know, and whether all see it."""
+        """Return the named releases, each with its author if the analyst may know it, and whether it is published."""
         with self.writer.reading() as work:
             work.check_open(analyst)
             return [
@@ -140,7 +140,10 @@ class LedgerView:
             ]
 
     def named_answer(self, name: str, *, analyst: str | None) -> bytes:
-        """What was stored under a name that an analyst gave; for the owner their own, or else that of the first analyst by name. Else what is published."""
+        """Return the release that an analyst named, or else the published one.
+
+        For the data owner it is their own, or else that of the first analyst by name.
+        """
         with self.writer.reading() as work:
             work.check_open(analyst)
             query = release_names.names_of(work, analyst).get(name)
@@ -150,7 +153,7 @@ class LedgerView:
             return _published_answer(work, name) if answer is None else answer
 
     def visible_releases(self, *, analyst: str | None) -> dict[str, str]:
-        """The keys of finished releases that an analyst has paid for or that are published, all for the owner, each with a name: nothing is proved yet."""
+        """Return names by key of the finished releases that are published or charged to the analyst; all for the data owner. Not proved yet."""
         with self.writer.reading() as work:
             work.check_open(analyst)
             seen = release_names.visible(work, analyst)
@@ -162,7 +165,7 @@ class LedgerView:
             }
 
     def visible_answer(self, query: str, *, analyst: str | None) -> bytes:
-        """What was stored for the key of a finished release, if the analyst has paid for it, it is published, or they are the owner."""
+        """Return a finished release by its key, if it is published or charged to the analyst; any for the data owner."""
         with self.writer.reading() as work:
             work.check_open(analyst)
             payer = None if query in release_names.published(work).values() else analyst
@@ -172,25 +175,25 @@ class LedgerView:
             return _needed(answer)
 
     def named_run(self, name: str, *, analyst: str | None) -> tuple[bytes, str]:
-        """What was stored under a name that an analyst gave (None: anybody, or the owner), and in which words it was asked for: for the owner."""
+        """Return a release by the name that an analyst gave (`None`: the data owner or any analyst), and the text of its query. For the data owner."""
         with self.writer.reading() as work:
             known = stored_queries.query_state(work, release_names.key_of(work, name, analyst), None)
             return _needed(stored_queries.stored_answer(work, known)), stored_queries.original_text(work, known)
 
     def published_answer(self, name: str) -> bytes:
-        """What the owner published under a name, for everybody."""
+        """Return the release that is published under a name."""
         with self.writer.reading() as work:
             return _published_answer(work, name)
 
     def check_name(self, request: Request) -> None:
-        """Refuse a name that another release of this analyst has; nothing is charged or written."""
+        """Refuse a name that another release of this analyst has. Charges and writes nothing."""
         with self.writer.reading() as work:
             release_names.check_name(work, request)
 
     # The chain
 
     def check_writable(self) -> None:
-        """Refuse when nothing can be committed just now: tried with a tiny write, at most once a second."""
+        """Refuse if nothing can be committed now: tested with a tiny write at most once a second."""
         tried, fine = self._pulse
         if time.monotonic() - tried >= _PULSE_SECONDS:
             try:
@@ -203,31 +206,31 @@ class LedgerView:
             raise unavailable()
 
     def head(self) -> Entry | None:
-        """The last entry: its number and hash, noted elsewhere, make a later truncation visible."""
+        """Return the last entry. Its number and hash, stored elsewhere, make a later truncation visible."""
         with self._store.reading() as t:
             return entry_chain.last_entry(t)
 
     @property
     def known_head(self) -> Entry | None:
-        """The last entry that this process has seen: nothing is looked up."""
+        """The last entry that this process has read, without reading the database."""
         known = self.writer.known
         return None if known is None else known.head
 
     def entry(self, seq: int) -> Entry | None:
-        """One entry by its number; None where the books do not go so far."""
+        """Return an entry by its number; `None` if the number is out of range."""
         with self.writer.reading() as work:
             head = work.totals.head
             return _entry(work, seq) if head is not None and 1 <= seq <= head.seq else None
 
     def latest(self) -> tuple[LedgerTotals, list[Account], list[Entry]]:
-        """What the chain adds up to, the dataset's account and those of edges, and the last charges that somebody paid, newest first: all at one moment."""
+        """Return the totals, the shared accounts, and the last charges that were not free, newest first: all at one moment."""
         with self.writer.reading() as work:
             paid = [_entry(work, number) for number in reversed(work.totals.latest)]
             shared = [DATASET, *sorted(filter(is_edge_account, work.totals.accounts))]
             return work.totals, [work.account(name) for name in shared], paid
 
     def history(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
-        """Entries in order, or the last few of them; with `before`, of those with smaller numbers. They are told as they are."""
+        """Return all entries in order, or the last ones, or the last before a number. They are not checked."""
         with self._store.reading() as t:
             if last is None or last < 0:
                 return list(entry_chain.entries_after(t, 0))
@@ -236,24 +239,24 @@ class LedgerView:
     def charges(
         self, *, analyst: str | None = None, before: int | None = None, limit: int
     ) -> list[tuple[Entry, Entry]]:
-        """The last `limit` charges, newest first: of one analyst or of all, and with numbers below `before`; each with the entry that has its words."""
+        """Return the last `limit` charges, newest first, of one analyst or all, before a number; each with the entry that has its text."""
         with self.writer.reading() as work:
             charges = entry_chain.charges_before(work.t, before, analyst=analyst, limit=limit)
             return [(work.seals.check(entry), stored_queries.entry_with_text(work, entry)) for entry in charges]
 
     def charges_with(self, receipt: str) -> list[Entry]:
-        """The charge that a receipt stands for, if it is in the books."""
+        """Return the charge of a receipt, if it exists."""
         with self.writer.reading() as work:
             return [work.seals.check(entry) for entry in entry_chain.with_receipt(work.t, receipt)]
 
     def totals(self) -> LedgerTotals:
-        """What the chain adds up to: for reading, and not to be changed."""
+        """Return the totals of the chain. The caller must not change them."""
         with self.writer.reading() as work:
             return work.totals
 
 
 def _entry(work: UnitOfWork, seq: int) -> Entry:
-    """An entry that there must be."""
+    """Return an entry that must exist."""
     entry = entry_chain.entry_at(work.t, seq)
     return work.seals.refuse(f"Entry {seq} is missing") if entry is None else work.seals.check(entry)
 
@@ -266,5 +269,7 @@ def _published_answer(work: UnitOfWork, name: str) -> bytes:
 
 def _needed(answer: bytes | None) -> bytes:
     if answer is None:
-        raise NotAnswered("There is no such release, or it is not paid for.", next_step="Check its name, or make it.")
+        raise NotAnswered(
+            "This release does not exist, or it was not charged to you.", next_step="Check its name, or run its query."
+        )
     return answer

@@ -1,6 +1,6 @@
-"""Who may come in, as the chain says: keys, revocations and the users of a proxy are entries, and there is no table beside them.
+"""Access as entries of the chain: API keys, their revocations and the roles of proxy users.
 
-An entry that was changed no longer has its hash, a proof fits the key, holder and role that it was made for, and a restored
+There is no other table of keys. A changed entry no longer matches its hash, a proof fits one key, holder and role only, and a restored
 backup, which would forget a revocation, is older than the anchor.
 """
 
@@ -16,11 +16,11 @@ KEY, REVOKE, USER = "key", "revoke", "user"
 
 @dataclass(frozen=True, slots=True)
 class IssuedKey:
-    """What is written down of a key. `proof` is a hash of a keyed hash of it, which opens nothing."""
+    """The record of a key. `proof` is a hash of a keyed hash of the key: it cannot be used to sign in."""
 
     id: str
     name: str
-    """Of its holder."""
+    """The holder's name."""
     role: str
     created: str
     expires: str
@@ -30,23 +30,23 @@ class IssuedKey:
 
 @dataclass(slots=True)
 class Access:
-    """Every key that was ever made and every user with a role, up to an entry of the chain."""
+    """Every issued key and every user with a role, up to an entry of the chain."""
 
     keys: dict[str, IssuedKey] = field(default_factory=dict)
     users: dict[str, str] = field(default_factory=dict)
-    """By name, the role."""
+    """Role by user name."""
 
     def fork(self) -> Access:
-        """A copy that can go on by itself."""
+        """Return an independent copy."""
         return Access(dict(self.keys), dict(self.users))
 
     def apply(self, entry: Entry) -> Iterable[str]:
-        """Take in one entry; what is wrong with it names it by number."""
+        """Apply one entry and yield its problems, each with the number of the entry."""
         body = entry.body
         match entry.kind:
             case "key":
                 if body["key"] in self.keys:
-                    yield f"entry {entry.seq} makes a key a second time"
+                    yield f"entry {entry.seq} issues a key a second time"
                     return
                 self.keys[body["key"]] = IssuedKey(
                     body["key"],

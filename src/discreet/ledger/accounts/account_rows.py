@@ -1,6 +1,6 @@
-"""Accounts: a filter with its cap, and the totals charged so far, as one row of a table.
+"""Accounts: a filter with its cap and the totals charged so far, stored as one row of a table.
 
-Where a cap renews, the filter decides about what was charged in the period that it is; what earlier periods charged is kept beside it.
+If a cap renews, the filter applies to the charges of the current period. The charges of earlier periods are stored beside them.
 """
 
 from __future__ import annotations
@@ -26,50 +26,50 @@ _AGAIN = "ON CONFLICT (name) DO UPDATE SET " + ", ".join(
     f"{column} = excluded.{column}" for column in _COLUMNS.split(", ")[1:]
 )
 DATASET = "dataset"
-"""The account that binds all analysts together, as if they colluded."""
+"""The account that bounds all analysts together, as if they colluded."""
 
 
 _EDGES = "edges:"
 
 
 def shared_account(edges: str | None) -> str:
-    """The account that binds all analysts together: of people, or of a table of edges, which are protected one by one and not as people."""
+    """Return the shared account: of the dataset, or of a table of edges that are protected one by one."""
     return DATASET if edges is None else f"{_EDGES}{edges}"
 
 
 def is_shared(account: str) -> bool:
-    """Whether an account binds all analysts together."""
+    """Return whether an account bounds all analysts together."""
     return account == DATASET or is_edge_account(account)
 
 
 def is_edge_account(account: str) -> bool:
-    """Whether an account counts what was spent on edges, and not on people."""
+    """Return whether an account counts charges about single edges instead of persons."""
     return account.startswith(_EDGES)
 
 
 def edge_table(account: str) -> str:
-    """The table of edges that an account is about."""
+    """Return the table of edges that an account is about."""
     return account.removeprefix(_EDGES)
 
 
 def analyst_account(analyst: str) -> str:
-    """The name of an analyst's own account."""
+    """Return the name of an analyst's own account."""
     return f"analyst:{analyst}"
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who may spend how much, and what was spent."""
+    """A budget holder: its cap and its charges."""
 
     name: str
     filter: Filter
     total: Charge
-    """Of all charges that the cap is for: in this period, where it renews."""
+    """Sum of the charges that count against the cap; only those of the current period if the cap renews."""
     frozen: bool
     begun: date | None = None
-    """The first day of the period; None where the cap does not renew."""
+    """First day of the current period; `None` if the cap does not renew."""
     earlier: Charge = field(default_factory=Charge)
-    """Of all charges before the period."""
+    """Sum of the charges before the current period."""
 
     @property
     def cap(self) -> Loss:
@@ -82,12 +82,12 @@ class Account:
 
     @property
     def lifetime_spent(self) -> Loss:
-        """The same of all periods together."""
+        """The smallest loss that covers the charges of all periods."""
         return self.filter.spent(self.lifetime_total)
 
     @property
     def lifetime_total(self) -> Charge:
-        """Of all charges there ever were."""
+        """Sum of the charges of all periods."""
         return self.earlier + self.total
 
     @property
@@ -98,31 +98,31 @@ class Account:
 
     @property
     def left(self) -> float:
-        """A pure epsilon that would still be granted, whatever the mechanism; within 1e-4 of the cap of the largest."""
+        """A pure epsilon that would still be granted for any mechanism; at most 1e-4 of the cap below the largest one."""
         return largest_pure_epsilon(self.filter, self.total)
 
     def check_open(self) -> None:
-        """Refuse when frozen."""
+        """Raise an error if the account is frozen."""
         if self.frozen:
-            raise AccountFrozen("This account is frozen.", next_step="Ask the owner of the data to look at it.")
+            raise AccountFrozen("This account is frozen.", next_step="Ask the data owner to unfreeze it.")
 
     def on(self, day: date) -> Account:
-        """The account on a day: in a new period nothing is charged yet. No day that is told goes back to an earlier period."""
+        """Return the account on a day: a new period starts with no charges. A day of an earlier period changes nothing."""
         renews = self.filter.renews
         if renews is None or self.begun is None or renews.first_day(day) <= self.begun:
             return self
         return replace(self, begun=renews.first_day(day), earlier=self.lifetime_total, total=Charge())
 
     def reaches_back(self, cap: Filter, day: date) -> bool:
-        """Whether the period of another cap, set on a day, began before the one that the account is in: earlier charges may be of it."""
+        """Return whether the period of a new cap starts before the current one, so that earlier charges may belong to it."""
         if cap.renews is None or cap.renews is self.filter.renews or self.begun is None:
             return False
         return cap.renews.first_day(day) < self.begun
 
     def with_cap(self, cap: Filter, day: date, *, counts_all: bool = False) -> Account:
-        """The account with another cap, set on a day. What is charged against the cap now stays so until the new one renews.
+        """Return the account with a new cap. Charges that count against the present cap count against the new one until it renews.
 
-        With `counts_all`, so is everything that was ever charged: needed where the new cap's period `reaches_back`.
+        With `counts_all`, all earlier charges count too: needed if the period of the new cap `reaches_back`.
         """
         total, earlier, begun = self.total, self.earlier, self.begun
         if cap.renews is None or counts_all:
@@ -134,11 +134,11 @@ class Account:
         return replace(self, filter=cap, total=cap.kept(total), earlier=cap.kept(earlier), begun=begun)
 
     def allows(self, releases: Sequence[Mechanism]) -> bool:
-        """Whether one more charge would be granted."""
+        """Return whether one more charge would be granted."""
         return not self.frozen and self.filter.allows(self.total + self.filter.price(releases))
 
     def charged(self, releases: Sequence[Mechanism]) -> Account:
-        """The account after one more charge, or a refusal."""
+        """Return the account after one more charge, or raise `BudgetExceeded`."""
         total = self.total + self.filter.price(releases)
         if not self.filter.allows(total):
             raise self._exceeded()
@@ -153,26 +153,26 @@ class Account:
                 else "the dataset's account"
             )
         delta = f", delta {self.cap.delta:g}" if self.cap.delta else ""
-        choices = ["Ask for a smaller epsilon", "repeat an earlier question (free)"]
+        choices = ["Ask for a smaller epsilon", "repeat an earlier query (free)"]
         period = ""
         if self.filter.renews is not None:
             noun = self.filter.renews.noun
             period = f" for this {noun}"
-            choices.append(f"wait for the next {noun}, which begins on {self.renews_on} (UTC)")
+            choices.append(f"wait for the next {noun}, which starts on {self.renews_on} (UTC)")
         return BudgetExceeded(
             f"The answer would bring {whose} above its cap of epsilon {self.cap.epsilon:g}{delta}{period}; "
             f"epsilon {self.spent.epsilon:.4g} is spent.",
-            next_step=f"{', '.join(choices)}, or ask the owner to raise the cap.",
+            next_step=f"{', '.join(choices)}, or ask the data owner to raise the cap.",
         )
 
 
 def new_account(name: str, cap: Filter, day: date) -> Account:
-    """A new account."""
+    """Return an account without charges."""
     return Account(name, cap, Charge(), frozen=False).with_cap(cap, day)
 
 
 def load(t: Transaction, name: str, *, like: Account | None) -> Account:
-    """Read an account, or refuse. Where its row is that of the account it should be `like`, that one is returned."""
+    """Read an account. If its row equals that of the expected account `like`, return `like`, which saves parsing."""
     rows = t.run(f"SELECT {_COLUMNS} FROM ledger_accounts WHERE name = ?", name)  # noqa: S608
     if not rows:
         raise unknown_account()
@@ -180,23 +180,23 @@ def load(t: Transaction, name: str, *, like: Account | None) -> Account:
 
 
 def load_all(t: Transaction) -> list[Account]:
-    """Every account there is, by name."""
+    """Return all accounts, ordered by name."""
     return [account_of(row) for row in t.run(f"SELECT {_COLUMNS} FROM ledger_accounts ORDER BY name")]  # noqa: S608
 
 
 def load_some(t: Transaction, *names: str) -> list[Account]:
-    """Those accounts that there are of some."""
+    """Return those of the named accounts that exist."""
     marks = ", ".join("?" * len(names))
     return [account_of(row) for row in t.run(f"SELECT {_COLUMNS} FROM ledger_accounts WHERE name IN ({marks})", *names)]  # noqa: S608
 
 
 def save(t: Transaction, several: Sequence[Account]) -> None:
-    """Write accounts, new or known."""
+    """Insert or update accounts."""
     t.insert(f"ledger_accounts ({_COLUMNS})", [row_of(account) for account in several], otherwise=_AGAIN)
 
 
 def account_of(row: Sequence[Any]) -> Account:
-    """The account that a row holds, or a refusal."""
+    """Read an account from its row."""
     try:
         name, kind, epsilon, delta, frozen, pure, rho, aside, renyi, renews, begun, before = row
         account_filter = _filter(kind, epsilon, delta, renews)
@@ -204,7 +204,9 @@ def account_of(row: Sequence[Any]) -> Account:
         earlier = _charge(*json.loads(before)) if before is not None else Charge()
         first_day = None if begun is None else date.fromisoformat(begun)
     except (ValueError, TypeError, ZeroDivisionError, DiscreetError):
-        raise LedgerDamaged("An account cannot be read.", next_step="Ask the owner to verify the books.") from None
+        raise LedgerDamaged(
+            "An account cannot be read.", next_step="Ask the data owner to verify the ledger."
+        ) from None
     kept = account_filter.kept
     return Account(name, account_filter, kept(total), bool(frozen), begun=first_day, earlier=kept(earlier))
 
@@ -224,7 +226,7 @@ def _filter(kind: Kind, epsilon: str, delta: str, renews: str | None) -> Filter:
 
 
 def row_of(account: Account) -> tuple[str | int | None, ...]:
-    """The row that holds an account."""
+    """Return the row of an account."""
     total, earlier, renews = account.total, account.earlier, account.filter.renews
     return (
         account.name,
@@ -247,5 +249,5 @@ def _cap_texts(cap: Loss) -> tuple[str, str]:
 
 
 def unknown_account() -> UnknownAccount:
-    """The refusal of an analyst who has no account, or none any more."""
-    return UnknownAccount("There is no account under that name.", next_step="Ask the owner of the data to open one.")
+    """Return the error for an analyst whose account does not exist or was closed."""
+    return UnknownAccount("There is no account under that name.", next_step="Ask the data owner to open one.")

@@ -1,4 +1,4 @@
-"""Caps: who set one last, and when the catalog's word counts. Starting a service again is no statement about a cap."""
+"""Caps: who set one last, and when the cap in the catalog applies. A restart of the service alone changes no cap."""
 
 from __future__ import annotations
 
@@ -19,31 +19,34 @@ if TYPE_CHECKING:
 
 KIND, LIST, CLOSE = "cap", "list", "close"
 CATALOG = "catalog"
-"""Who sets a cap that is written in the catalog."""
+"""The author (`by`) of entries whose cap comes from the catalog."""
 _ALL = "all"
 
 
 def account_for(analyst: str | None) -> str:
-    """The account that a cap is set on: the dataset's, or an analyst's; or a refusal of the analyst's name."""
+    """Return the name of the account of the dataset (`None`) or of an analyst, after a check of the analyst's name."""
     if analyst is None:
         return DATASET
     check_text(analyst, "An analyst's name", most=200)
     if analyst == DATASET:
-        raise BadInput("No analyst is called like the dataset's own account.", next_step="Give another name.")
+        raise BadInput("An analyst cannot have the name of the dataset's account.", next_step="Use another name.")
     return analyst_account(analyst)
 
 
 def set_cap(work: UnitOfWork, name: str, cap: Filter, *, by: str) -> None:
-    """Open an account with a cap, or give an open one another, if that is news."""
+    """Open an account with a cap, or change the cap of an open one. An unchanged cap writes no entry."""
     is_open = name in work.totals.accounts
     known = work.account(name) if is_open else new_account(name, cap, work.today)
     fresh = _effective_cap(work, known, cap, by=by) if is_open else cap
     if fresh is None and name in work.totals.closed:
-        fresh = known.filter  # opened again, as it was
+        fresh = known.filter  # reopened with the cap it had
     if fresh is None:
         return
     if fresh.kind == "pure" and (known.lifetime_total.pure is None or known.lifetime_total.delta):
-        raise BadInput("What was spent here has no pure epsilon.", next_step="Keep a delta above 0 for this account.")
+        raise BadInput(
+            "The charges of this account have no pure epsilon, so delta cannot be 0.",
+            next_step="Keep a delta above 0 for this account.",
+        )
     reaches_back = known.reaches_back(fresh, work.today)
     facts = _cap_entry_body(name, fresh, stated=cap) | ({"counts": _ALL} if reaches_back else {})
     work.append(KIND, {**facts, "by": by})
@@ -51,31 +54,31 @@ def set_cap(work: UnitOfWork, name: str, cap: Filter, *, by: str) -> None:
 
 
 def list_entries(work: UnitOfWork, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The entries that say whom the catalog lists, of those of whom the books do not say so yet: a cap that is no news does not."""
+    """Yield an entry for each analyst in the catalog who has none yet: an unchanged cap writes no entry."""
     for account in sorted({analyst_account(analyst) for analyst in listed} - work.totals.declared):
         yield LIST, {"account": account}
 
 
 def close_entries(work: UnitOfWork, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The entries that close the accounts of analysts whom the catalog listed, and does not any more: `listed` are those whom it does."""
+    """Yield the entries that close the accounts of analysts who are no longer in the catalog; `listed` are those who are."""
     for account in sorted(work.totals.declared - {analyst_account(analyst) for analyst in listed}):
         yield CLOSE, {"account": account}
 
 
 def cap_in(entry: Entry) -> Filter:
-    """The cap that an entry set."""
+    """Return the cap that an entry set."""
     return _cap_from_json(entry.body)
 
 
 def counts_all(entry: Entry) -> bool:
-    """Whether everything that was ever charged counts against the cap that an entry set, until it renews."""
+    """Return whether all earlier charges count against the cap that an entry set, until it renews."""
     return entry.body.get("counts") == _ALL
 
 
 def _effective_cap(work: UnitOfWork, account: Account, stated: Filter, *, by: str) -> Filter | None:
-    """The cap that an open account gets when somebody, or the catalog, states one; None where that is no news.
+    """Return the new cap of an open account, or `None` if it stays.
 
-    The catalog's word is news where it declares another cap than it did, and never goes above what somebody set last.
+    The catalog's cap applies only if it differs from the catalog's previous one, and never exceeds the cap last set by another author.
     """
     if by != CATALOG:
         return None if stated == account.filter else stated
@@ -90,14 +93,14 @@ def _effective_cap(work: UnitOfWork, account: Account, stated: Filter, *, by: st
 
 
 def _lower(one: Filter, other: Filter) -> Filter:
-    """The lower epsilon of two caps, the lower delta, and the longer period."""
+    """Combine two caps: the lower epsilon, the lower delta and the longer period."""
     epsilon, delta = min(one.cap.epsilon, other.cap.epsilon), min(one.cap.delta, other.cap.delta)
     renews = None if one.renews is None else one.renews.slower(other.renews)
     return open_filter(epsilon, delta, kind=one.kind if delta == one.cap.delta else other.kind, renews=renews)
 
 
 def _cap_entry_body(account: str, cap: Filter, *, stated: Filter) -> dict[str, Any]:
-    """What the entry says of a cap, and of what the catalog stated where that is another one."""
+    """Return the body of a cap entry, with the catalog's cap if it differs from the one that applies."""
     facts = {"account": account, **_cap_to_json(cap)}
     return facts if stated == cap else {**facts, "declared": _cap_to_json(stated)}
 

@@ -1,6 +1,6 @@
-"""What a catalog promises to people, as entries of the chain: whom every price is about, and which catalog answers.
+"""What a ledger records of its catalog: the privacy unit of each table, and the hash of the catalog in use.
 
-An epsilon is about somebody: a person with all their rows, or one row. Charges that were about others do not add up with it.
+An epsilon is about a privacy unit: a person with all their rows, or one row. Charges about different units do not add up.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ UNITS, SERVED = "units", "served"
 
 
 def check_units(known: Mapping[str, Mapping[str, Any]], catalog: Catalog) -> None:
-    """Refuse a catalog that protects somebody else in a table than the books do, or nobody any more.
+    """Refuse a catalog whose privacy unit of a table differs from the recorded one.
 
-    `known` is what the books say of each table. A table that they do not know may protect whomever it likes.
+    `known` is the record of each table. A table without a record may have any unit.
     """
     units = {name: _unit(table.unit) for name, table in catalog.tables.items()}
     units |= {graph.edges.name: _edge_unit(graph) for graph in catalog.graphs.values()}
@@ -28,14 +28,14 @@ def check_units(known: Mapping[str, Mapping[str, Any]], catalog: Catalog) -> Non
         before, now = known[name]["unit"], units[name]
         if before != now:
             raise WrongUnit(
-                f"In these books {_describe_unit(before)} of {name} is protected, and in the catalog {_describe_unit(now)}: "
-                "what was spent was spent on others.",
-                next_step=f"Declare the privacy unit of {name} as it was, or begin new books at another ledger path.",
+                f"This ledger protects {_describe_unit(before)} of {name}, and the catalog {_describe_unit(now)}: "
+                "the charges so far are about other units.",
+                next_step=f"Declare the privacy unit of {name} as it was, or create a new ledger at another path.",
             )
 
 
 def unit_entries(work: UnitOfWork, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The entry that says whom the tables protect and how many rows of one count, where the books do not say so yet; or a refusal."""
+    """Yield the entry with the privacy units and row bounds that are not recorded yet; refuse a changed unit."""
     known = work.totals.units
     check_units(known, catalog)
     tables = {table.name: _unit_record(table) for table in catalog.tables.values() if not table.is_public}
@@ -46,13 +46,13 @@ def unit_entries(work: UnitOfWork, catalog: Catalog) -> Iterator[tuple[str, dict
 
 
 def served_entries(work: UnitOfWork, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The entry that says which catalog answers from now on; none of one that was never a text."""
+    """Yield the entry with the hash of the catalog in use, if it changed. A catalog that was not read from text has no hash."""
     if catalog.sha256 and catalog.sha256 != work.totals.served:
         yield SERVED, {"sha256": catalog.sha256}
 
 
 def describe_units(tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """An entry for people."""
+    """Describe the privacy units of an entry in words."""
     return "; ".join(
         f"{_describe_unit(promise['unit'])} of {name}"
         + (f", at most {promise['max_rows']} rows" if "max_rows" in promise else "")
@@ -66,7 +66,7 @@ def _unit_record(table: Table) -> dict[str, Any]:
 
 
 def _unit(unit: PrivacyUnit | None) -> dict[str, Any] | None:
-    """As JSON gives it back."""
+    """Return a privacy unit as JSON."""
     if unit is None:
         return None
     path = [[step.column, step.table, step.key] for step in unit.path]
@@ -74,13 +74,13 @@ def _unit(unit: PrivacyUnit | None) -> dict[str, Any] | None:
 
 
 def _edge_unit(graph: Network) -> dict[str, Any]:
-    """What of a network's edges is protected."""
+    """Return the privacy unit of a network's edges as JSON."""
     return {"graph": graph.privacy, "ends": list(graph.ends)}
 
 
 def _describe_unit(unit: Mapping[str, Any] | None) -> str:
     if unit is None:
-        return "nobody"
+        return "no one"
     if "graph" in unit:
         return "each edge" if unit["graph"] == "edge" else "each person with all edges"
     if unit["each_row"]:

@@ -1,4 +1,4 @@
-"""The books that a catalog declares: opened or begun, for those whom it protects, with an account for the dataset and one for each analyst it lists."""
+"""Open or create the ledger of a catalog, with an account for the dataset and one for each analyst in the catalog."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 def open_existing_ledger(catalog: Catalog) -> Ledger:
-    """The ledger of a catalog, with the accounts that it declares by now; one that is missing is refused."""
+    """Open the ledger of a catalog and record its declarations; refuse a missing ledger."""
     return _with_declarations(open_ledger(catalog), catalog)
 
 
 def start_ledger(catalog: Catalog) -> Ledger:
-    """A new ledger with the accounts of a catalog; refused where there is one."""
+    """Create a ledger with the accounts of a catalog; refuse if one exists."""
     return _with_declarations(_create_ledger(catalog), catalog)
 
 
 def open_ledger(catalog: Catalog, *, create_ledger: bool = False) -> Ledger:
-    """The ledger of a catalog whose promises are those of the books; nothing of it is stated yet. One that is missing is refused, or begun."""
+    """Open the ledger of a catalog and check that they match, without recording declarations. A missing one is created on request."""
     try:
         ledger = Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
     except NoLedger:
@@ -41,21 +41,21 @@ def open_ledger(catalog: Catalog, *, create_ledger: bool = False) -> Ledger:
 
 
 def check_ledger_matches(ledger: Ledger, catalog: Catalog) -> None:
-    """Refuse a catalog whose promises are not those of the books; nothing is written about its people."""
+    """Refuse a catalog whose neighbour relation or privacy units differ from the recorded ones."""
     ledger.record_neighbours(catalog.neighbours)
     catalog_binding.check_units(ledger.totals().units, catalog)
 
 
 def record_declarations(ledger: Ledger, catalog: Catalog) -> None:
-    """Write down whom a catalog protects, give accounts the caps that it declares now, and close those of analysts whom it lists no more.
+    """Record privacy units, set the declared caps and close the accounts of analysts who are no longer in the catalog.
 
-    All of it or nothing: of a catalog that is refused, not a word counts.
+    All in one transaction: a refused catalog changes nothing.
     """
     ledger.record(lambda work: _declaration_entries(work, catalog), by=CATALOG)
 
 
 def record_served_catalog(ledger: Ledger, catalog: Catalog) -> None:
-    """Write down which catalog answers from now on."""
+    """Record the hash of the catalog that is in use from now on."""
     ledger.record(lambda work: catalog_binding.served_entries(work, catalog), by=CATALOG)
 
 

@@ -1,4 +1,4 @@
-"""The neighbour relation of the books: a spent epsilon means nothing without it, so it is an entry of the chain."""
+"""The neighbour relation of a ledger, as an entry of the chain: an epsilon has no meaning without it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ KIND = "neighbours"
 
 
 def check_same(kept: Neighbours, declared: Neighbours) -> None:
-    """Refuse a relation that is not the one of the books."""
+    """Refuse a relation that is not the recorded one."""
     if kept is not declared:
         raise WrongNeighbours(
-            f"These books count what was spent under {kept.value} neighbours, and the catalog declares "
+            f"This ledger counts charges under {kept.value} neighbours, and the catalog declares "
             f"{declared.value}: the two do not add up.",
-            next_step=f'Declare neighbours = "{kept.value}" again, or begin new books at another ledger path.',
+            next_step=f'Declare neighbours = "{kept.value}" again, or create a new ledger at another path.',
         )

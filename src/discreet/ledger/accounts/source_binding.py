@@ -1,4 +1,4 @@
-"""Which source a data version was begun with, as a keyed hash: whoever reads the chain can test no guess about it."""
+"""The source of each data version as a keyed hash, so that a reader of the chain cannot test guesses about the data."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ if TYPE_CHECKING:
 
 KIND = "source"
 _FORMAT = "3:"
-"""Before a hash of what is in the source, by table."""
+"""Format of the hash of a source's tables."""
 
 
 def check(work: UnitOfWork, content: str) -> int:
-    """The number of the data version; or a refusal where it was begun with another source."""
+    """Return the data version; refuse another source than the one it was created from."""
     noted = work.totals.source
     if noted is not None and noted != _keyed(work.t, content):
         raise SourceChanged(
-            "The source is not the one that this data version was begun with.",
-            next_step="Ask the owner to run `discreet refresh`, which begins a new data version.",
+            "The source is not the one that this data version was created from.",
+            next_step="Ask the data owner to run `discreet refresh`, which creates a new data version.",
         )
     return work.totals.version
 
 
 def record(work: UnitOfWork, content: str, *, version: int) -> None:
-    """Note what a data version was read from, if that is news; refused where another one was begun, or read from something else, meanwhile."""
+    """Record the source of a data version once; refuse if another version or source was recorded in the meantime."""
     noted, keyed = work.totals.source, _keyed(work.t, content)
     if work.totals.version != version or noted not in (None, keyed):
         raise SourceUnsteady(
-            "Somebody else began a data version while this one was read.",
-            next_step="Try again: the newest one is read.",
+            "Another process created a data version while this one was read.",
+            next_step="Try again with the newest version.",
         )
     if noted != keyed:
         work.append(KIND, {"version": version, "source": keyed})
 
 
 def _keyed(t: Transaction, content: str) -> str:
-    """What is in a source, under this ledger's own secret, which is in the database and not in the chain."""
+    """Hash a source under this ledger's own secret, which is in the database but not in the chain."""
     rows = t.run("SELECT value FROM ledger_secret")
     if not rows:
         t.run("INSERT INTO ledger_secret VALUES (?)", os.urandom(32).hex())

@@ -1,6 +1,6 @@
-"""The running books: what the chain adds up to, entry by entry, in memory that does not grow with its length.
+"""Ledger totals: what the entries of the chain add up to, in memory that does not grow with the number of entries.
 
-Whoever writes to the books or verifies them follows the chain with this; there is no other arithmetic.
+Writing and verification use the same arithmetic: this module.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from discreet.mechanisms import Mechanism
 NAME = "name"
 """The entry of a name that an analyst gave a release."""
 PUBLISH = "publish"
-"""The entry by which the owner shows a release to all."""
+"""The entry by which the data owner publishes a release."""
 COMPARE = "compare"
-"""The entry by which the owner looks at real numbers beside a release."""
+"""The entry by which the data owner compares a release with the exact numbers."""
 LATEST = 20
-"""How many of the last paid releases the card shows."""
+"""Number of recent charges that the privacy card shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseTotal:
-    """How often something was released, and what it cost in all."""
+    """Number of releases and their total cost."""
 
     times: int = 0
     cost: Charge = field(default_factory=Charge)
@@ -43,7 +43,7 @@ class ReleaseTotal:
 
 @dataclass(frozen=True, slots=True)
 class QueryCounts:
-    """How many queries were asked, and how many of them cost nothing because they were asked before."""
+    """Number of queries, and how many of them were free repeats."""
 
     queries: int = 0
     free: int = 0
@@ -51,7 +51,7 @@ class QueryCounts:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A release that the owner shows to all: the key that it was paid under, and since when."""
+    """A published release: the key of its query, and the time of publication."""
 
     query: str
     time: str
@@ -59,54 +59,54 @@ class Published:
 
 @dataclass(slots=True)
 class LedgerTotals:
-    """All that follows from the entries up to `head`, but for the queries themselves."""
+    """Everything that follows from the entries up to `head`, except the queries themselves."""
 
     head: Entry | None = None
     day: date = date.min
-    """The latest day of any entry: caps renew by it, and it does not go back when a clock does."""
+    """Latest day of any entry. Caps renew by it; it never goes back, even if a clock does."""
     accounts: dict[str, Account] = field(default_factory=dict)
     neighbours: Neighbours | None = None
     version: int = 1
     begun: str | None = None
-    """When the data version was begun."""
+    """Time when the current data version was created."""
     formats: dict[int, int] = field(default_factory=dict)
-    """In this data version: the number of the last charge in each format. Only the checkpoint has it."""
+    """Last charge (entry number) in each format within this data version. Only the checkpoint uses it."""
     asked: dict[str, QueryCounts] = field(default_factory=dict)
-    """By analyst; the owner's under no name."""
+    """By analyst; the data owner has the empty name."""
     repeats: dict[str, int] = field(default_factory=dict)
-    """On this day, by analyst: entries that charged nobody."""
+    """Number of free repeats on this day, by analyst."""
     released: dict[tuple[str, ...], ReleaseTotal] = field(default_factory=dict)
-    """By the mechanisms of a release, where somebody paid for it."""
+    """By the mechanisms of a release; free repeats do not count."""
     latest: tuple[int, ...] = ()
-    """The numbers of the last charges that somebody paid."""
+    """Entry numbers of the last charges that were not free."""
     access: Access = field(default_factory=Access)
     units: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Of each protected table that was ever served: whom it protects, and how many rows of one count."""
+    """By protected table: its privacy unit and row bound."""
     served: str | None = None
-    """The SHA-256 of the catalog that was opened last."""
+    """SHA-256 of the catalog that was opened last."""
     declared: set[str] = field(default_factory=set)
-    """Accounts of analysts whom the catalog lists."""
+    """Accounts of the analysts in the catalog."""
     closed: set[str] = field(default_factory=set)
-    """Those whom it listed, and does not any more."""
+    """Accounts of analysts who are no longer in the catalog."""
     source: str | None = None
-    """What this data version is read from, as a keyed hash."""
+    """Source of this data version, as a keyed hash."""
     unanswered: set[str] = field(default_factory=set)
-    """Queries that were charged and have no answer: those under way, and those that failed. All others have one."""
+    """Charged queries without an answer: running or failed. Every other charged query has one."""
     runs: dict[str, Run] = field(default_factory=dict)
-    """Those of them that are spent step by step."""
+    """Unanswered runs, whose budget is spent step by step."""
     named: dict[str, dict[str, str]] = field(default_factory=dict)
-    """By analyst (the owner's under no name) and by the name that they gave a release: the key that it was paid under."""
+    """Query key by analyst (the data owner has the empty name) and by the name they gave the release."""
     published: dict[str, Published] = field(default_factory=dict)
-    """By the names that all find them by."""
+    """By public name."""
     caps: dict[str, int] = field(default_factory=dict)
-    """How many entries set a cap, by account: so none can be hidden from who looks for them."""
+    """Number of cap entries by account, so that a hidden entry is noticed."""
     watch_entries: dict[str, int] = field(default_factory=dict)
-    """How many entries a watch has, by the key that it was paid under."""
+    """Number of entries of each watch, by query key."""
     checkpoint: int = 0
-    """The number of the entry that the last known checkpoint is about."""
+    """Number of the entry of the last known checkpoint."""
 
     def fork(self) -> LedgerTotals:
-        """A copy that can go on by itself."""
+        """Return an independent copy."""
         return replace(
             self,
             accounts=dict(self.accounts),
@@ -126,11 +126,11 @@ class LedgerTotals:
         )
 
     def follow(self, entry: Entry) -> list[str]:
-        """Go on to the next entry; what is wrong with it. An entry that is not the next one counts for nothing."""
+        """Check that an entry is the next one, apply it and return its problems. Any other entry is not applied."""
         return self.link_problems(entry) or self.apply_entry(entry)
 
     def apply_entry(self, entry: Entry) -> list[str]:
-        """The same of an entry that is known to be the next."""
+        """Apply an entry that is known to be the next one and return its problems."""
         self.head = entry
         self.begun = self.begun or entry.time
         try:
@@ -141,7 +141,7 @@ class LedgerTotals:
             return [f"entry {entry.seq} cannot be read"]
 
     def link_problems(self, entry: Entry) -> list[str]:
-        """Why an entry is not the next of the chain."""
+        """Return why an entry is not the next one of the chain."""
         last = self.head
         number = last.seq + 1 if last else 1
         if entry.seq != number:
@@ -154,24 +154,24 @@ class LedgerTotals:
         return problems
 
     def is_open(self, account: str) -> bool:
-        """Whether there is an account under that name which was not closed."""
+        """Return whether an account exists and was not closed."""
         return account in self.accounts and account not in self.closed
 
     def matches(self, account: Account) -> bool:
-        """Whether an account is as the entries say: its cap, its state and its total."""
+        """Return whether cap, state and totals of an account are those that the entries give."""
         known = self.accounts.get(account.name)
         same = known is not None and (known.filter, known.frozen) == (account.filter, account.frozen)
         return same and self.sums_match(account)
 
     def sums_match(self, account: Account) -> bool:
-        """Whether an account's totals are the sums of its charges, in its period and before."""
+        """Return whether an account's totals are the sums of its charges, in the current period and before."""
         known = self.accounts.get(account.name)
         if known is None or known.begun != account.begun:
             return False
         return (account.total, account.earlier) == (known.total, known.earlier)
 
     def _account(self, name: str) -> Account:
-        """An account on the day of the last entry."""
+        """Return an account on the day of the last entry."""
         return self.accounts[name].on(self.day)
 
     def _apply(self, entry: Entry) -> Iterable[str]:
@@ -186,7 +186,7 @@ class LedgerTotals:
             case "watch":
                 self.watch_entries[body["question"]] = self.watch_entries.get(body["question"], 0) + 1
             case "catalog" | "compare" | entry_clock.KIND | seals.KIND:
-                pass  # nothing here follows from them
+                pass  # these entries change no total
             case neighbour_relation.KIND | catalog_binding.UNITS | catalog_binding.SERVED | caps.LIST | caps.CLOSE:
                 yield from self._declaration(entry)
             case "refresh" | source_binding.KIND:
@@ -210,7 +210,7 @@ class LedgerTotals:
             self.declared.add(known.name)
 
     def _declaration(self, entry: Entry) -> Iterable[str]:
-        """What a catalog said, beside caps."""
+        """Apply what a catalog declares besides caps."""
         match entry.kind:
             case neighbour_relation.KIND:
                 if self.neighbours is not None:
@@ -233,13 +233,13 @@ class LedgerTotals:
             self.units[name] = promise
 
     def _outcome(self, entry: Entry) -> Iterable[str]:
-        """A step of a run, an answer, a name for what was answered, or that all may see it."""
+        """Apply a step of a run, an answer, a name of a release, or a publication."""
         if entry.kind != "answer":
             follow = {runs.KIND: self._step, NAME: self._name, PUBLISH: self._publish}[entry.kind]
             yield from follow(entry)
             return
         if entry.body["question"] not in self.unanswered:
-            yield f"entry {entry.seq} answers a question that was not open"
+            yield f"entry {entry.seq} answers a query that was not open"
         self.unanswered.discard(entry.body["question"])
         self.runs.pop(entry.body["question"], None)
 
@@ -251,10 +251,10 @@ class LedgerTotals:
             return
         self.runs[body["question"]] = further = run.after_step(int(body["cost"]))
         if further.spent < run.spent or not further.is_within_budget:
-            yield f"entry {entry.seq} was drawn beyond what was charged"
+            yield f"entry {entry.seq} costs more than was charged"
 
     def _data_version(self, entry: Entry) -> Iterable[str]:
-        """A new one, or what this one is read from: the first to say so counts."""
+        """Apply a new data version, or the source of the current one: the first source counts."""
         if entry.kind == source_binding.KIND:
             if entry.body["version"] == self.version and self.source is None:
                 self.source = entry.body["source"]
@@ -262,13 +262,13 @@ class LedgerTotals:
         self.version += 1
         self.begun, self.formats, self.source = entry.time, {}, None
         if entry.body["version"] != self.version:
-            yield f"entry {entry.seq} begins a data version that is not the next"
+            yield f"entry {entry.seq} creates a data version that is not the next"
 
     def _charge(self, entry: Entry) -> Iterable[str]:
         body = entry.body
         releases = [mechanism_from_json(release) for release in ([] if "of" in body else body["releases"])]
         if "of" not in body and body["prices"] != PRICES:
-            yield f"entry {entry.seq} has prices of another list"
+            yield f"entry {entry.seq} uses another price list"
         if "of" in body and body["accounts"]:
             yield f"entry {entry.seq} charged for what it calls a repeat"
         for name in body["accounts"]:
@@ -283,7 +283,7 @@ class LedgerTotals:
         if any(is_edge_account(name) and name != shared_account(body.get("edges")) for name in body["accounts"]) or (
             "edges" in body and not all(map(is_edge_account, body["accounts"]))
         ):
-            yield f"entry {entry.seq} charged what is about edges to an account of people, or the other way round"
+            yield f"entry {entry.seq} charged a query about edges to an account of persons, or the reverse"
         if any(map(is_shared, body["accounts"])):
             self.unanswered.add(body["question"])
             for budget in runs.budgets_among(releases):
@@ -299,13 +299,13 @@ class LedgerTotals:
     def _publish(self, entry: Entry) -> Iterable[str]:
         body = entry.body
         if not any(body["question"] in names.values() for names in self.named.values()):
-            yield f"entry {entry.seq} publishes what is no release"
+            yield f"entry {entry.seq} publishes a query that has no release"
         known = self.published.setdefault(body["name"], Published(body["question"], entry.time))
         if known.query != body["question"]:
             yield f"entry {entry.seq} publishes under a name that another release has"
 
     def _count(self, entry: Entry, releases: list[Mechanism]) -> None:
-        """What the card and the bill tell."""
+        """Update the numbers that the privacy card and the list of charges show."""
         body, free = entry.body, not entry.body["accounts"]
         self.formats[body["format"]] = entry.seq
         asked = self.asked.get(body["analyst"] or "", QueryCounts())
@@ -314,7 +314,7 @@ class LedgerTotals:
             self.repeats[body["analyst"] or ""] = self.repeats.get(body["analyst"] or "", 0) + 1
             return
         self.latest = (*self.latest, entry.seq)[-LATEST:]
-        if "edges" not in body:  # what was spent on edges is told by their own account
+        if "edges" not in body:  # charges about edges are shown by their own account
             names = tuple(sorted({release["mechanism"] for release in body["releases"]}))
             known = self.released.get(names, ReleaseTotal())
             self.released[names] = ReleaseTotal(known.times + 1, known.cost + Charge.of(releases))

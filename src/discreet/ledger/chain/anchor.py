@@ -1,4 +1,4 @@
-"""The head of the chain, noted in a file outside the database, so that a restored backup is noticed."""
+"""The anchor: the head of the chain in a file outside the database, so that a restored backup is noticed."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from discreet.ledger.chain.entries import GENESIS, Entry
 
 _LONGEST = 200
 _SEALED = "sealed"
-"""The last word of a note: the entries have seals."""
+"""The last word of the file: the entries have seals."""
 
 
 class Anchor:
-    """A file with the number and the hash of the last entry that was committed; without a path, nothing.
+    """A file with the number and hash of the last committed entry. Without a path, all methods do nothing.
 
-    The note may lag behind the books, never run ahead of them, and never goes back: it is written in place under a
-    file lock, by a later entry only. Books that do not hold the entry that was noted are refused, at opening and before
-    every change; and so are books whose note is gone, or removing it would be a way around.
+    The anchor may be older than the ledger, but never newer, and it never goes back: it is written in place under a file lock,
+    by a later entry only. A ledger without the anchored entry is refused, at opening and before every change. So is a ledger
+    whose anchor file is missing; otherwise removing the file would avoid the check.
     """
 
     def __init__(self, path: str | Path | None) -> None:
         self._path = None if path is None else Path(path)
 
     def begin(self) -> None:
-        """Note that there are books with nothing in them yet, unless others were noted here."""
+        """Write the anchor of an empty ledger; refuse if the file belongs to another ledger."""
         if self._path is None:
             return
         with self._locked(create=True) as file:
             if os.fstat(file).st_size and _read(file)[0]:
                 raise LedgerDamaged(
-                    "Books were noted here that are not there any more.",
-                    next_step="Restore the ledger; or move the anchor file away, if new books are to be begun.",
+                    "The anchor file belongs to a ledger that no longer exists.",
+                    next_step="Restore the ledger, or move the anchor file away to create a new ledger.",
                 )
             _write(file, 0, GENESIS, lasting=True)
 
     def check(self, hash_at: Callable[[int], str | None]) -> None:
-        """Refuse books that do not hold the entry that was noted."""
+        """Refuse a ledger without the anchored entry."""
         if self._path is None:
             return
         with self._locked() as file:
             seq, noted = _read(file)
         if seq and hash_at(seq) != noted:
             raise LedgerDamaged(
-                "The books are not the ones that were seen before: entries are missing or changed.",
+                "The ledger does not match its anchor: entries are missing or changed.",
                 next_step="Restore the newest copy of the ledger; if it is lost, treat the budget as spent.",
             )
 
     def note(self, head: Entry | None) -> None:
-        """Replace the note by a later one. It need not wait for the disk: a note that is lost only lags behind."""
+        """Move the anchor to a later entry. No wait for the disk: a lost write only leaves an older anchor."""
         if self._path is None or head is None:
             return
         with self._locked() as file:
@@ -60,7 +60,7 @@ class Anchor:
                 _write(file, head.seq, head.hash, lasting=False)
 
     def recreate(self, head: Entry | None) -> None:
-        """Note the head of books that were verified, where the note is gone or was never made."""
+        """Write the anchor of a verified ledger if the file is missing."""
         if self._path is None:
             return
         with self._locked(create=True) as file:
@@ -70,7 +70,7 @@ class Anchor:
 
     @property
     def noted(self) -> str | None:
-        """The head that was noted, number:hash; None where there is no note."""
+        """The anchored head as number:hash; `None` without an anchor file."""
         if self._path is None or not self._path.exists():
             return None
         with self._locked() as file:
@@ -79,8 +79,8 @@ class Anchor:
 
     @contextmanager
     def _locked(self, *, create: bool = False) -> Iterator[int]:
-        """The file, open for reading and writing and locked; its owner's alone from the moment it is made."""
-        assert self._path is not None  # noqa: S101  asked of real anchors only
+        """Open and lock the file for reading and writing. A new file is readable by its owner only."""
+        assert self._path is not None  # noqa: S101  callers check the path
         try:
             file = os.open(self._path, os.O_RDWR | (os.O_CREAT if create else 0), 0o600)
             try:
@@ -92,32 +92,32 @@ class Anchor:
             if isinstance(error, FileNotFoundError) and not create:
                 raise missing_anchor() from None
             raise StoreUnavailable(
-                "The head of the books cannot be noted.",
-                next_step="Check the anchor's folder, then ask again with the same request id.",
+                "The anchor file cannot be written.",
+                next_step="Check the anchor's folder, then repeat the query with the same request id.",
             ) from None
 
 
 def missing_anchor() -> NoAnchor:
-    """One text for every reader of a note that is not there."""
+    """Return the error for a missing anchor file."""
     return NoAnchor(
-        "The note of the head of the books is gone, or was never made.",
-        next_step="Ask the owner to find out why, and then to run `discreet ledger anchor`.",
+        "The anchor file is missing.",
+        next_step="Ask the data owner to find out why, and then to run `discreet ledger anchor`.",
     )
 
 
 def _read(file: int) -> tuple[int, str]:
-    """Number and hash."""
+    """Return number and hash."""
     words = os.pread(file, _LONGEST, 0).decode("ascii", "replace").split()
     if len(words) != 3 or not words[0].isdecimal() or words[2] != _SEALED:
         raise LedgerDamaged(
-            "The note of the head of the books cannot be read.",
-            next_step="Restore the anchor file; or move it away and run `discreet ledger anchor`.",
+            "The anchor file cannot be read.",
+            next_step="Restore it, or move it away and run `discreet ledger anchor`.",
         )
     return int(words[0]), words[1]
 
 
 def _write(file: int, seq: int, noted: str, *, lasting: bool) -> None:
-    """Always as many bytes, in place: neither a full disk nor a crash leaves half a note."""
+    """Overwrite the same number of bytes in place: neither a full disk nor a crash leaves half an anchor."""
     os.pwrite(file, f"{seq:020d} {noted} {_SEALED}\n".encode(), 0)
     if lasting:
         os.fsync(file)

@@ -1,7 +1,7 @@
-"""Checkpoints: the running books at one entry, signed, so that whoever opens them need not begin with the first.
+"""Checkpoints: signed ledger totals at one entry, so that opening a ledger need not read all entries.
 
-A checkpoint that is missing, not signed with the secret of these books, or about an entry that they do not hold is
-none: the chain is then followed from its first entry. One that is signed and has another format is refused.
+A checkpoint that is missing, has a wrong signature or is about an unknown entry is ignored: the chain is then read from its
+first entry. A signed checkpoint of another format is refused.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from discreet.ledger.charges.open_runs import Run
 from discreet.store import Transaction
 
 EVERY = 500
-"""Entries from one to the next: as many as are followed again when the books are opened."""
+"""Entries between two checkpoints: at most this many are read again at opening."""
 _FORMAT = 8
 
 
 class Checkpoints:
-    """The one checkpoint of the books. Without a secret there is none, and nobody may believe one."""
+    """The checkpoint of a ledger. Without the secret, it is neither read nor written."""
 
     def __init__(self, secret: bytes | None) -> None:
         self._secret = secret
 
     def read(self, t: Transaction) -> LedgerTotals | None:
-        """The running books at the checkpoint, if it can be believed."""
+        """Return the totals at the checkpoint if its signature and its entry are right."""
         rows = t.run("SELECT state, signature FROM ledger_checkpoint")
         if len(rows) != 1 or self._secret is None:
             return None
@@ -56,7 +56,7 @@ class Checkpoints:
         return _totals_from_json(facts, LedgerTotals(head=head, checkpoint=head.seq))
 
     def write_if_due(self, t: Transaction, totals: LedgerTotals) -> None:
-        """Replace the checkpoint, once enough was written since."""
+        """Replace the checkpoint after every `EVERY` entries."""
         if totals.head is not None and totals.head.seq >= totals.checkpoint + EVERY:
             self.write(t, totals)
 
@@ -70,20 +70,20 @@ class Checkpoints:
         t.run("INSERT INTO ledger_checkpoint VALUES (?, ?)", state, self._signed(state))
 
     def _signed(self, state: str) -> str:
-        assert self._secret is not None  # noqa: S101  asked where there is one
+        assert self._secret is not None  # noqa: S101  callers check the secret
         return hmac.new(self._secret, b"discreet ledger checkpoint\n" + state.encode(), hashlib.sha256).hexdigest()
 
 
 def _totals_to_json(totals: LedgerTotals) -> dict[str, Any]:
     head = totals.head
-    assert head is not None  # noqa: S101  books without an entry have no checkpoint
+    assert head is not None  # noqa: S101  an empty ledger has no checkpoint
     return {
         "format": _FORMAT,
         "seq": head.seq,
         "hash": head.hash,
         "day": totals.day.isoformat(),
         "accounts": [row_of(account) for account in totals.accounts.values()],
-        "priced_before": [],  # a part of format 8 that nothing reads
+        "priced_before": [],  # unused part of format 8
         "neighbours": totals.neighbours and totals.neighbours.value,
         "version": totals.version,
         "begun": totals.begun,

@@ -1,4 +1,4 @@
-"""Entries: what happened, as canonical JSON, each holding the hash of the one before."""
+"""Entries of the ledger: events as canonical JSON, each with the hash of the previous entry."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 GENESIS = "0" * 64
 COMMAND_LINE = "command line"
-"""Who did what came neither through the door of the service nor from the curator itself."""
+"""Author (`by`) of entries written from the command line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the books. `hash` covers all that comes before it, the previous hash included, and anybody can work it out.
+    """One entry. `hash` covers all fields before it, including the previous hash; it can be computed without a secret.
 
-    `seal` is the hash under the ledger's secret (`seals.py`); None where somebody else wrote the entry.
+    `seal` is the hash under the ledger's secret (`seals.py`); `None` if the row has none.
     """
 
     seq: int
@@ -30,14 +30,14 @@ class Entry:
 
     @classmethod
     def following(cls, previous: Entry | None, *, time: str, kind: str, body: Mapping[str, Any]) -> Entry:
-        """The next entry of a chain."""
+        """Return the next entry of a chain."""
         seq = previous.seq + 1 if previous else 1
         link = previous.hash if previous else GENESIS
         return cls(seq, time, kind, body, link, entry_hash(seq, time, kind, body, link))
 
     @property
     def intact(self) -> bool:
-        """Whether the hash is the one that the rest of the entry has."""
+        """Whether the hash matches the other fields."""
         return self.hash == entry_hash(self.seq, self.time, self.kind, self.body, self.previous)
 
 
@@ -45,11 +45,11 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 
 
 def entry_hash(seq: int, time: str, kind: str, body: Mapping[str, Any], previous: str) -> str:
-    """SHA-256 over the canonical JSON of all other fields."""
+    """Return the SHA-256 of the canonical JSON of all other fields."""
     document = {"seq": seq, "time": time, "kind": kind, "body": body, "previous": previous}
     return hashlib.sha256(canonical(document).encode()).hexdigest()
 
 
 def canonical(document: Mapping[str, Any]) -> str:
-    """JSON with sorted keys, no spaces and plain ASCII, so that everybody writes the same bytes."""
+    """Return JSON with sorted keys, no spaces and plain ASCII, so that every writer produces the same bytes."""
     return _ENCODER.encode(document)

@@ -1,4 +1,4 @@
-"""Sealing the whole books anew, when their secret is changed or lost."""
+"""Seal all entries with a new secret, when the old one was changed or lost."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _PAGE = 2_000
 
 
 class Before(StrEnum):
-    """What the books were sealed with before, as the entry says."""
+    """What the ledger was sealed with before, as recorded in the seal entry."""
 
     ANOTHER_SECRET = "another secret"  # noqa: S105
     LOST_SECRET = "a secret that is lost"  # noqa: S105
 
 
 def seal_all(store: Store, secret: bytes, *, earlier: bytes | None, before: Before, anchor: Anchor, by: str) -> Entry:
-    """Follow the books from the first entry on, give each the seal of a secret, and say so in an entry, which is returned.
+    """Verify the chain from the first entry, seal each entry with `secret`, and return the entry that records it.
 
-    `earlier` is the secret that they are sealed with now; without it the chain is believed as it is hashed.
+    `earlier` is the secret of the present seals; without it only the hashes are checked.
     """
     fresh = Seals(secret)
     with store.transaction() as t:

@@ -1,7 +1,7 @@
-"""Seals: every entry's hash under the ledger's secret, so that nothing counts which was written without it.
+"""Seals: the hash of every entry under the ledger's secret, so that entries written without the secret do not count.
 
-Hashes are for everybody: they show, without a secret, that one entry follows another. Seals are for the curator: who can
-write to the database can hash too, and cannot seal.
+Hashes show without a secret that one entry follows another. But anyone who can write to the database can compute hashes;
+only a holder of the secret can compute seals.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from discreet.errors import LedgerEdited, NoSecret
 from discreet.ledger.chain.entries import Entry
 
 KIND = "seal"
-"""The entry that says that all entries before it were sealed, or sealed anew."""
+"""The entry that records that all entries before it were sealed with a new secret."""
 
 
 class Seals:
-    """The seals of one ledger. Without a secret its books can be looked at, and nothing can be written.
+    """The seals of one ledger. Without the secret the ledger is read-only.
 
-    Once an edit was noticed everything is refused, until the process is started again.
+    After an edit was noticed, everything is refused until the process is restarted.
     """
 
     def __init__(self, secret: bytes | None) -> None:
@@ -28,42 +28,42 @@ class Seals:
 
     @property
     def can_be_checked(self) -> bool:
-        """Whether the secret is at hand."""
+        """Whether the secret is known."""
         return self._key is not None
 
     def require_key(self) -> bytes:
-        """What seals are made with, or a refusal: nobody writes without it."""
+        """Return the key of the seals, or raise `NoSecret`."""
         if self._key is None:
             raise NoSecret(
-                "Without the secret of the books nothing is written into them.",
-                next_step="Open them with the secret that they are sealed with.",
+                "The ledger cannot be written without its secret.",
+                next_step="Open it with the secret that it is sealed with.",
             )
         return self._key
 
     def of(self, entry: Entry) -> str:
-        """The seal that an entry gets."""
+        """Return the seal of an entry."""
         return hmac.digest(self.require_key(), entry.hash.encode(), "sha256").hex()
 
     def seal_text(self, text: str) -> str:
-        """The seal of something that waits to become an entry: no entry's seal, since those are of hashes."""
+        """Return the seal of a pending step. It never equals the seal of an entry, because the input has a prefix that no hash has."""
         return hmac.digest(self.require_key(), b"waits\n" + text.encode(), "sha256").hex()
 
     def text_fits(self, text: str, seal: object) -> bool:
-        """Whether such a text was written, as it is, by somebody who holds the secret; true of all where it is not at hand."""
+        """Return whether the seal of a text is right; always true if the secret is unknown."""
         return self._key is None or hmac.compare_digest(str(seal).encode(), self.seal_text(text).encode())
 
     def fits(self, entry: Entry) -> bool:
-        """Whether an entry was written, as it is, by somebody who holds the secret; true of all where it is not at hand."""
+        """Return whether hash and seal of an entry are right; always true if the secret is unknown."""
         return self._key is None or (entry.intact and self.covers(entry))
 
     def covers(self, entry: Entry) -> bool:
-        """The same of an entry whose hash was found right."""
+        """Return whether the seal is right, for an entry whose hash was checked already."""
         return self._key is None or hmac.compare_digest((entry.seal or "").encode(), self.of(entry).encode())
 
     def check(self, entry: Entry) -> Entry:
-        """An entry that counts, or a refusal."""
+        """Return the entry if hash and seal are right; otherwise refuse."""
         if not self.fits(entry):
-            self.refuse(f"Entry {entry.seq} does not bear the seal of these books")
+            self.refuse(f"Entry {entry.seq} does not have the seal of this ledger")
         return entry
 
     def check_unbroken(self) -> None:
@@ -72,9 +72,9 @@ class Seals:
             self.refuse(self._edit)
 
     def refuse(self, problem: str) -> NoReturn:
-        """Say what was edited, and from now on grant nothing."""
+        """Raise `LedgerEdited`, now and on every later check."""
         self._edit = problem
         raise LedgerEdited(
-            f"{problem}: the database was edited, or the secret is another one. Nothing is granted.",
-            next_step="Ask the owner to put the right secret back, or to verify the books and restore a sound copy.",
+            f"{problem}: the database was edited, or this is the wrong secret. Nothing is granted.",
+            next_step="Ask the data owner to restore the right secret, or to verify the ledger and restore a sound copy.",
         )

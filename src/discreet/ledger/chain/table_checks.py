@@ -1,4 +1,4 @@
-"""The tables of queries held against the entries: each entry has its rows, and there are no others."""
+"""Check the query tables against the entries: each entry has its rows, and there are no others."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from discreet.ledger.charges import open_runs, run_steps
 from discreet.ledger.charges.stored_queries import answer_bytes
 from discreet.store import Transaction
 
-_NOT_CHARGED = "the questions that count as paid are not those that were charged"
-_NOT_MADE = "the requests are not those that were made"
-_NOT_DRAWN = "a stored step is not the one that was drawn"
-_NOT_GIVEN = "a stored answer is not the one that was given"
+_NOT_CHARGED = "the table of charged queries does not match the entries"
+_NOT_MADE = "the table of requests does not match the entries"
+_NOT_DRAWN = "a stored step does not match its entry"
+_NOT_GIVEN = "a stored answer does not match its entry"
 
 
 class Tables:
-    """Looks up the rows of each entry, and counts them."""
+    """Look up the rows of each entry, and count them."""
 
     def __init__(self, t: Transaction) -> None:
         self._t = t
         self._counted: Counter[str] = Counter()
 
     def problems(self, entry: Entry, totals: LedgerTotals) -> Iterable[str]:
-        """What is wrong with the rows of one entry; `running` is the books after it."""
+        """Return the problems with the rows of one entry; `totals` are those after it."""
         match entry.kind:
             case "charge":
                 return self._charge(entry)
@@ -44,7 +44,7 @@ class Tables:
         return ()
 
     def surplus(self, totals: LedgerTotals, seals: Seals) -> Iterable[str]:
-        """Rows that no entry has; to be asked after every entry was looked up. Steps may wait for theirs, under a seal."""
+        """Yield problems if there are rows without an entry, once all entries were looked up. Pending steps have a seal instead of an entry."""
         for query in totals.runs:
             try:
                 pending = sum(1 for _ in run_steps.pending_steps(self._t, seals, totals, query))
@@ -72,9 +72,9 @@ class Tables:
         if body["analyst"] is not None and own == seq and "edges" not in body:
             due.append(analyst_account(analyst))
         if body["accounts"] != due:
-            yield f"entry {seq} did not charge the accounts that had to pay"
+            yield f"entry {seq} did not charge the right accounts"
         if "of" in body and not self._has_words(body["of"], query):
-            yield f"entry {seq} repeats a question that was not asked"
+            yield f"entry {seq} repeats a query that was not asked"
         made = self._t.run(
             "SELECT question, receipt FROM ledger_requests WHERE analyst = ? AND request = ?", analyst, body["request"]
         )
@@ -85,7 +85,7 @@ class Tables:
         self._counted["COUNT(*) FROM ledger_requests"] += 1
 
     def _has_words(self, number: Any, query: str) -> bool:
-        """Whether an entry is a charge with the words of a query."""
+        """Return whether an entry is a charge with the text of a query."""
         first = entry_chain.entry_at(self._t, number) if isinstance(number, int) else None
         return (
             first is not None and first.kind == "charge" and first.body["question"] == query and "label" in first.body
@@ -111,17 +111,17 @@ class Tables:
         self._counted["COUNT(*) FROM ledger_steps"] += 1
 
     def _watch(self, entry: Entry, version: int) -> Iterable[str]:
-        """One bit for each data version, of a threshold that was stored before; the first above or failure is the last."""
+        """Check a watch: one bit for each data version, after its threshold was stored, and none after the first `above` or failure."""
         body = entry.body
         earlier = [outcome for outcome in entry_chain.outcomes(self._t, body["question"]) if outcome.seq < entry.seq]
-        looks = [outcome.body for outcome in earlier if outcome.kind == "watch"]
-        if len(looks) == len(earlier):
+        bits = [outcome.body for outcome in earlier if outcome.kind == "watch"]
+        if len(bits) == len(earlier):
             yield f"entry {entry.seq} evaluates a watch that has no threshold"
         if body["version"] > version:
-            yield f"entry {entry.seq} evaluates a watch on a data version that was not begun"
-        if any(look.get("above") or "failed" in look for look in looks):
+            yield f"entry {entry.seq} evaluates a watch on a data version that does not exist"
+        if any(bit.get("above") or "failed" in bit for bit in bits):
             yield f"entry {entry.seq} evaluates a watch that has ended"
-        if "above" in body and any(look["version"] == body["version"] for look in looks):
+        if "above" in body and any(bit["version"] == body["version"] for bit in bits):
             yield f"entry {entry.seq} evaluates a watch twice on one data version"
 
     def _first(self, sql: str, *values: object) -> Any:

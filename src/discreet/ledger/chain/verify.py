@@ -1,4 +1,4 @@
-"""Verification: the books followed from the first entry on, or from the checkpoint, and every table held against them."""
+"""Verification: recompute the chain from the first entry, or from the checkpoint, and check every table against it."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _PROGRESS_EVERY = 10_000
 
 
 def _no_progress(_done: int, _all: int) -> None:
-    """Nobody looks on."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was found. Problems name entries by number and carry nothing else."""
+    """Result of a verification. Problems contain entry numbers and no other data."""
 
     entries: int
     head: str
     problems: tuple[str, ...]
     remarks: tuple[str, ...] = ()
-    """What is in order, but should be known."""
+    """Facts that are no problems but should be known."""
 
     @property
     def sound(self) -> bool:
@@ -48,12 +48,12 @@ def verify(
     from_checkpoint: bool = False,
     progress: Callable[[int, int], None] = _no_progress,
 ) -> Verification:
-    """Recompute the chain, and from it alone every price, total, payment, freeze, receipt and answer's hash.
+    """Recompute the chain, and from it alone every cost, total, charge, freeze, receipt and hash of an answer.
 
-    `anchor` is a head noted earlier, "number:hash"; without one a cut-off tail cannot be seen. With `from_checkpoint`
-    only what was written since the signed checkpoint is looked at, and everything where there is none. `progress` is
-    told how many of how many entries are done. Books that are sound as a whole get a new checkpoint. Whoever does not have
-    their secret can verify all but the seals.
+    `anchor` is an earlier head, "number:hash"; without one, missing entries at the end cannot be noticed. With `from_checkpoint`
+    only the entries since the signed checkpoint are checked, or all if it is missing. `progress` receives the number of checked
+    entries and of all entries. After a full check without problems a new checkpoint is written. Without the secret, everything
+    but the seals is checked.
     """
     noted = None if anchor is None else _parse_head(anchor)
     with ledger.writer.snapshot() as (t, checkpoint):
@@ -64,11 +64,11 @@ def verify(
         if noted is not None and noted[0] > 0:
             entry = entry_chain.entry_at(t, noted[0])
             if entry is None or entry.hash != noted[1]:
-                problems.append("the head that was noted is not in the books: entries are missing or changed")
+                problems.append("the anchored head is not in the ledger: entries are missing or changed")
         head = entry_chain.last_entry(t)
         remarks = _remarks(t, seals)
     if not problems and reading.whole:
-        with suppress(StoreUnavailable):  # books that can only be read are sound all the same
+        with suppress(StoreUnavailable):  # a read-only ledger can be sound too
             ledger.writer.write_checkpoint(reading.totals)
     return Verification(
         head.seq if head else 0,
@@ -81,22 +81,22 @@ def verify(
 def _remarks(t: Transaction, seals: Seals) -> list[str]:
     remarks = [f"the clock was set back at entry {entry.seq}" for entry in entry_chain.entries_of(t, entry_clock.KIND)]
     remarks += [
-        f"all before entry {entry.seq} was sealed anew without the secret of before, which was lost"
+        f"all entries before {entry.seq} were sealed again without the previous secret, which was lost"
         for entry in entry_chain.entries_of(t, SEAL, before=Before.LOST_SECRET)
     ]
-    return remarks if seals.can_be_checked else [*remarks, "the seals were not verified: their secret is not here"]
+    return remarks if seals.can_be_checked else [*remarks, "the seals were not verified: the secret is missing"]
 
 
 def _parse_head(anchor: str) -> tuple[int, str]:
     number, colon, noted = anchor.partition(":")
     if not number.isdecimal() or not colon:
-        raise BadInput("A noted head is number:hash.", next_step="Give it as it was noted, such as 7:9f86d08…")
+        raise BadInput("An anchored head has the form number:hash.", next_step="For example 7:9f86d08…")
     return int(number), noted
 
 
 @dataclass(slots=True)
 class _Reading:
-    """One reading of the books at one moment, in memory that does not grow with them."""
+    """One check of the ledger at one moment, in memory that does not grow with its size."""
 
     t: Transaction
     totals: LedgerTotals
@@ -105,7 +105,7 @@ class _Reading:
     progress: Callable[[int, int], None]
 
     def problems(self) -> list[str]:
-        """Everything that is wrong, each said once; of a chain that is broken nothing further is worked out."""
+        """Return all distinct problems. After a broken link nothing further is computed."""
         problems: dict[str, None] = {}
         for problem in self._each():
             problems[problem] = None
@@ -119,7 +119,7 @@ class _Reading:
             wrong = self.totals.follow(entry) if is_linked else self.totals.link_problems(entry)
             yield from wrong
             if not wrong and not self.seals.covers(entry):
-                yield f"entry {entry.seq} does not bear the seal of these books"
+                yield f"entry {entry.seq} does not have the seal of this ledger"
             is_linked = is_linked and self.totals.head is entry
             self.totals.head = entry
             if is_linked and not wrong:
@@ -144,8 +144,8 @@ class _Reading:
             return
         known = self.totals.accounts
         if {name: row.filter for name, row in rows.items()} != {name: row.filter for name, row in known.items()}:
-            yield "the accounts are not those that were opened"
+            yield "the accounts do not match the entries"
         if not all(map(self.totals.sums_match, rows.values())):
             yield "an account's total is not the sum of its charges"
         if any(row.frozen != known[name].frozen for name, row in rows.items() if name in known):
-            yield "an account is frozen or free without an entry that says so"
+            yield "an account is frozen or unfrozen without an entry"

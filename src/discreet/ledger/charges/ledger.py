@@ -1,9 +1,9 @@
-"""The ledger: the charge is on disk before the data is read, there is no refund, and the same query is free.
+"""The ledger: the charge is on disk before the data is read, there is no refund, and a repeated query is free.
 
 The protocol is reserve, read, finish. `reserve` charges and commits; only then may the data be read. `finish` stores
-the answer and returns the one that is stored: an answer leaves only after it is on disk, and of several computed for
-one query only the first is ever seen. So a crash anywhere over-counts, never under-counts, and whoever asks again
-gets the same bytes for one charge.
+the answer and returns the stored one: an answer is returned only after it is on disk, and of several computed for one query
+only the first is ever returned. So a crash at any point may charge too much, never too little, and a repeated query gets the
+same bytes for one charge.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from discreet.store.secret import load_secret, require_secret
 
 
 def _no_step(_: str) -> None:
-    """Production does nothing at the labelled points; tests crash there."""
+    """Do nothing: only tests use the labelled steps, to crash there."""
 
 
 class Ledger(LedgerView):
-    """The books of one dataset, shared by any number of threads and processes.
+    """The ledger of one dataset, shared by any number of threads and processes.
 
-    `neighbours` is the relation that every price in them is for. The first to name it has it written into the chain,
-    and whoever names another is refused. Those who only look at the books need not name it. `secret` seals entries and
-    signs checkpoints; without it the books can be looked at, from their first entry on, and nothing can be written.
+    `neighbours` is the relation of all its charges. The first one is recorded in the chain, and any other is refused; readers
+    need not name it. `secret` seals entries and signs checkpoints; without it the ledger is read-only and is read from its
+    first entry.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Ledger(LedgerView):
     def open(
         cls, where: str | Path, *, neighbours: Neighbours | None = None, anchor: str | Path | None = None
     ) -> Ledger:
-        """The ledger at a path or postgresql:// URL. One that is missing is not begun; only `:memory:` is always new."""
+        """Open the ledger at a path or postgresql:// URL. A missing ledger is not created; only `:memory:` is always new."""
         if str(where) == ":memory:":
             return cls.new(where, neighbours=neighbours)
         with close_on_error(open_existing_store(where)) as store:
@@ -86,18 +86,19 @@ class Ledger(LedgerView):
 
     @classmethod
     def look(cls, where: str | Path) -> Ledger:
-        """The same to look at, whatever is wrong with them: without a note of their head, and without a secret if there is none."""
+        """Open a ledger for reading, even if it is damaged: without its anchor, and without its secret if that is missing."""
         return cls(open_existing_store(where), secret=load_secret(where, make=False))
 
     @classmethod
     def new(
         cls, where: str | Path, *, neighbours: Neighbours | None = None, anchor: str | Path | None = None
     ) -> Ledger:
-        """A ledger with nothing in it; or refused where there is one."""
+        """Create an empty ledger; refuse if one exists."""
         with close_on_error(open_store(where)) as store:
             if store.has("ledger"):
                 raise BadInput(
-                    "There is a ledger already.", next_step="Keep it: what was spent is spent. Or name another place."
+                    "A ledger exists already.",
+                    next_step="Keep it, because its charges still count. Or name another path.",
                 )
             secret = require_secret(where)
         return cls(store, neighbours=neighbours, anchor=anchor, secret=secret)
@@ -105,7 +106,7 @@ class Ledger(LedgerView):
     # Neighbours
 
     def record_neighbours(self, declared: Neighbours) -> None:
-        """Note the relation that prices are for, the first time; from then on refuse the other one."""
+        """Record the neighbour relation the first time; from then on refuse the other one."""
 
         def job(work: UnitOfWork) -> None:
             kept = work.totals.neighbours
@@ -119,15 +120,15 @@ class Ledger(LedgerView):
     # Accounts
 
     def open_account(self, cap: Filter, *, analyst: str | None = None, by: str = COMMAND_LINE) -> None:
-        """Open the dataset's account, or an analyst's; or change the cap of one that is open. `by` is who does it.
+        """Open the account of the dataset or of an analyst, or change the cap of an open one. `by` is the author of the entry.
 
-        What the catalog declares counts when it is new, and goes never above what somebody set.
+        The catalog's cap applies only if it is new, and never exceeds a cap that was set by another author.
         """
         name = caps.account_for(analyst)
         self.writer.write(lambda work: caps.set_cap(work, name, cap, by=by))
 
     def freeze(self, analyst: str, *, frozen: bool = True, by: str = COMMAND_LINE) -> None:
-        """Stop an analyst's account (or let it go on): nothing is granted and nothing replayed while it is frozen."""
+        """Freeze or unfreeze an analyst's account. While it is frozen, nothing is granted and no stored answer is returned."""
         name = analyst_account(analyst)
 
         def job(work: UnitOfWork) -> None:
@@ -140,10 +141,10 @@ class Ledger(LedgerView):
     # Data versions
 
     def refresh(self, *, source: str | None = None, after: int | None = None, by: str = COMMAND_LINE) -> int:
-        """Begin a new data version: the same queries are new ones, and accounts go on as they are.
+        """Create a new data version and return its number: repeated queries are charged again, and accounts stay as they are.
 
-        `source` is the hash of what was read for it, `after` the version that was the last one then, `by` who does it. Where
-        somebody else began one from the same source meanwhile, that is the one; from another source, it is refused.
+        `source` is the hash of the data, `after` the last version when it was read, `by` the author of the entry. If another
+        process created a version from the same source in the meantime, that one is returned; from another source, it is refused.
         """
 
         def job(work: UnitOfWork) -> int:
@@ -157,18 +158,18 @@ class Ledger(LedgerView):
         return self.writer.write(job)
 
     def version_for_source(self, source: str) -> int:
-        """The number of the data version, refused where it was begun with another source."""
+        """Return the data version; refuse if it was created from another source."""
         with self.writer.reading() as work:
             return source_binding.check(work, source)
 
     def record_source(self, source: str, *, version: int) -> None:
-        """Note what a data version was read from, the first time; refused where it is not the last one any more."""
+        """Record the source of a data version the first time; refuse if it is no longer the last version."""
         self.writer.write(lambda work: source_binding.record(work, source, version=version))
 
-    # Who may come in, and what else is done to the service
+    # Access and administration
 
     def record(self, entries: Callable[[UnitOfWork], Iterable[tuple[str, Mapping[str, Any]]]], *, by: str) -> None:
-        """Write down what somebody does, kind and body each; `entries` reads, checks and may change tables in the same transaction."""
+        """Append entries (kind and body). `entries` reads, checks and may change tables in the same transaction."""
 
         def job(work: UnitOfWork) -> None:
             for kind, body in entries(work):
@@ -177,17 +178,20 @@ class Ledger(LedgerView):
         self.writer.write(job)
 
     def publish(self, name: str, *, analyst: str | None = None, by: str = COMMAND_LINE) -> None:
-        """Show a finished release to all from now on, by the name that an analyst (None: the owner, or the one who did) gave it. It stays shown."""
+        """Publish a finished release under the name that an analyst gave it. `None` is the data owner, or the only analyst with that name.
+
+        A publication cannot be withdrawn.
+        """
         self.record(lambda work: release_names.publication_entry(work, name, analyst), by=by)
 
     def record_comparison(self, name: str, what: str, *, analyst: str | None = None, by: str = COMMAND_LINE) -> None:
-        """Write down that the owner looks at real numbers beside a release: before they are read."""
+        """Record that the data owner compares a release with the exact numbers, before these are read."""
         self.record(lambda work: release_names.comparison_entry(work, name, analyst, what), by=by)
 
     # Queries
 
     def reserve(self, request: Request) -> Reservation:
-        """Charge for a query, durably; or find that it is paid, or refuse. Nothing may be read before it returns."""
+        """Charge a query durably, unless it is charged already, or refuse. No data may be read before it returns."""
         key = request.key
 
         def job(work: UnitOfWork) -> Reservation:
@@ -196,12 +200,12 @@ class Ledger(LedgerView):
             state = stored_queries.query_state(work, key, request.analyst, request=request.id)
             if state.requested not in (None, key):
                 raise RequestConflict(
-                    "This request id was used for another question.", next_step="Use a new id for a new question."
+                    "This request id was used for another query.", next_step="Use a new id for a new query."
                 )
             release_names.check_name(work, request)
             unpaid = stored_queries.unpaid_accounts(work, state, edges=request.edges)
             if state.requested is not None and unpaid:
-                entry_chain.refuse_damaged("A request counts as made and was not paid for.")
+                entry_chain.refuse_damaged("A request is recorded without its charge.")
             is_first = state.requested is None and state.asked is None
             receipt = "" if is_first else stored_queries.receipt_of(work, state)
             if state.requested is None and (
@@ -224,7 +228,7 @@ class Ledger(LedgerView):
         return reservation
 
     def _charge(self, work: UnitOfWork, request: Request, unpaid: list[str]) -> Entry:
-        """Charge the accounts that have not paid."""
+        """Charge the accounts that were not charged for this query yet."""
         charged = [work.account(name).charged(request.releases) for name in unpaid]
         self._step("reserve: checked")
         body = {
@@ -245,7 +249,7 @@ class Ledger(LedgerView):
         return entry
 
     def finish(self, reservation: Reservation, answer: bytes) -> bytes:
-        """Store the answer and return the stored one, which is the only one that may leave."""
+        """Store the answer and return the stored one. Only that one may be returned to the caller."""
         if not isinstance(answer, bytes):
             raise BadInput("An answer is stored as bytes.", next_step="Encode it first.")
         request, query = reservation.request, reservation.request.key
@@ -265,16 +269,16 @@ class Ledger(LedgerView):
             self._step("finish: written")
             return answer if stored is None else stored
 
-        leaving = self.writer.write(job)
+        stored = self.writer.write(job)
         self._step("finish: committed")
-        return leaving
+        return stored
 
     def step(self, reservation: Reservation, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
-        """Store what a run drew, and return the stored one, which is the only one that may be used or shown.
+        """Store a step of a run and return the stored one. Only that one may be used or returned.
 
-        Steps are numbered from 0 on; `paid` is the mechanism that drew it, None where an earlier step has paid for it. Their costs
-        add up to at most the budget that was reserved. Nothing that others can count or compare tells that there is one, until
-        `steps_leave` or `finish`: until then a run is reading, and nobody may know how far it is.
+        Steps are numbered from 0; `paid` is the mechanism of the step, `None` if an earlier step paid for it. The costs add up to
+        at most the reserved budget. Until `release_steps` or `finish` a step has no entry: the number of entries is public, and
+        would show how far the run has read.
         """
         if not isinstance(body, bytes):
             raise BadInput("A step is stored as bytes.", next_step="Encode it first.")
@@ -286,12 +290,12 @@ class Ledger(LedgerView):
             self._step("step: written")
             return stored
 
-        leaving = self.writer.write(job)
+        stored = self.writer.write(job)
         self._step("step: committed")
-        return leaving
+        return stored
 
     def release_steps(self, reservation: Reservation, count: int) -> None:
-        """Write the entries of the first so many steps of a run: what they brought about may leave, now that its class of time has ended."""
+        """Write the entries of the first `count` steps of a run, whose results may be returned now that their latency bucket has ended."""
 
         def job(work: UnitOfWork) -> None:
             work.check_open(reservation.request.analyst)
@@ -302,9 +306,9 @@ class Ledger(LedgerView):
     # Watches
 
     def evaluated(self, query: str, *, version: int, above: bool | None, analyst: str | None) -> WatchState:
-        """Store an evaluation's bit (None: it failed), unless the version has one or the watch has ended.
+        """Store the bit of an evaluation (`None`: it failed), unless the version has one or the watch has ended.
 
-        Returned is what the books say then, and only that may leave.
+        Return the stored state. Only that may be returned to the caller.
         """
 
         def job(work: UnitOfWork) -> WatchState:

@@ -1,4 +1,4 @@
-"""Opening books that are there: never begun by chance, with the secret that they are sealed with."""
+"""Open an existing ledger with its secret. A missing ledger is never created by accident."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from discreet.store.secret import require_secret
 
 class _Closable(Protocol):
     def close(self) -> None:
-        """Let go of it."""
+        """Release its resources."""
 
 
 Opened = TypeVar("Opened", bound=_Closable)
@@ -28,7 +28,7 @@ Opened = TypeVar("Opened", bound=_Closable)
 
 @contextmanager
 def close_on_error(opened: Opened) -> Iterator[Opened]:
-    """A store, books or an engine that stay open if all goes well."""
+    """Close a store, ledger or engine if the block raises an error; otherwise leave it open."""
     try:
         yield opened
     except BaseException:
@@ -37,19 +37,19 @@ def close_on_error(opened: Opened) -> Iterator[Opened]:
 
 
 def open_existing_store(where: str | Path) -> Store:
-    """The database of books that are there, with today's tables."""
+    """Open the database of an existing ledger."""
     with close_on_error(open_store(where, must_exist=True)) as store:
         if not store.exists() or not store.has("ledger"):
             raise NoLedger(
-                "There is no ledger there, and none is begun by chance.",
-                next_step="Check the path, and that its disk is mounted; `discreet ledger new` begins one.",
+                "There is no ledger at this path, and opening does not create one.",
+                next_step="Check the path, and that its disk is mounted; `discreet ledger new` creates one.",
             )
         store.create_tables("ledger", SCHEMA, version=VERSION)
         return store
 
 
 def ledger_secret(store: Store, where: str | Path, *, anchor: Anchor) -> bytes:
-    """The secret that the books are sealed with; it is made with the first entry."""
+    """Return the secret of a ledger. It is created before the first entry."""
     with store.transaction() as t:
         anchor.check(partial(entry_chain.hash_at, t))
         first = entry_chain.entry_at(t, 1)
@@ -59,17 +59,17 @@ def ledger_secret(store: Store, where: str | Path, *, anchor: Anchor) -> bytes:
 def seal_ledger(
     where: str | Path, *, anchor: str | Path | None, earlier: bytes | None = None, lost: bool = False
 ) -> Entry:
-    """Seal the books anew with the secret of today. Returned is the entry that says so.
+    """Seal all entries with the current secret and return the entry that records it.
 
-    `earlier` is the secret that they are sealed with; `lost` says that it is gone, and that the chain is to be believed as
-    it is hashed. A secret of today that is missing beside a file is made.
+    `earlier` is the secret of the present seals. `lost` means that it is lost, so that only the hashes of the chain are checked.
+    A missing current secret of a file is created.
     """
     noted = Anchor(anchor if Anchor(anchor).noted is not None else None)
     with closing(open_existing_store(where)) as store:
         if earlier is None and not lost:
             raise BadInput(
-                "These books are sealed already, or nothing is in them.",
-                next_step="If their secret was changed, give the earlier one; if it is lost, say so.",
+                "This ledger is sealed already, or it is empty.",
+                next_step="If its secret was changed, give the earlier one; if it is lost, use `--lost`.",
             )
         before = Before.ANOTHER_SECRET if earlier is not None else Before.LOST_SECRET
         secret = require_secret(where)

@@ -1,4 +1,4 @@
-"""The writer: follows the chain, runs jobs in transactions together, and keeps checkpoint and anchor up to them."""
+"""The writer: read new entries, run jobs in shared transactions, and update checkpoint and anchor."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 
 class Writer:
-    """What every change of the books goes through.
+    """The only way to change the ledger.
 
-    The running books are replaced, not changed: what was handed out stays as it was. They are always those of entries that are committed,
-    so whoever takes them before a look at the database begins finds all of these entries there.
+    Totals are replaced, never changed in place, so readers keep a consistent copy. They cover committed entries only. So a reader that
+    takes the totals before its transaction starts finds all of these entries in the database.
     """
 
     def __init__(self, store: Store, *, anchor: Anchor, secret: bytes | None, clock: Clock) -> None:
@@ -35,41 +35,41 @@ class Writer:
         )
 
     def write(self, job: Callable[[UnitOfWork], T]) -> T:
-        """Run a job, with whatever others are waiting to write, and wait for the disk."""
+        """Run a job, together with other waiting jobs, and wait for the disk."""
         return self._together.run(job)
 
     @property
     def known(self) -> LedgerTotals | None:
-        """The running books as this process has seen them last, without a look at the database."""
+        """The last totals of this process, without reading the database."""
         return self._totals
 
     @contextmanager
     def reading(self) -> Iterator[UnitOfWork]:
-        """The books at the last entry, to look something up in them: no writer waits for it."""
+        """Read the ledger at its last entry, without blocking writers."""
         known = self._totals
         with self._store.reading() as t:
             yield self._work(t, self._followed(t, known))
 
     def _followed(self, t: Transaction, known: LedgerTotals | None) -> LedgerTotals:
-        """The running books at the last entry: from the checkpoint on at first, later from what was known before the transaction began."""
+        """Return the totals at the last entry: computed from the checkpoint at first, later from the totals before the transaction."""
         self.seals.check_unbroken()
         self._totals = catch_up(t, known or self._checkpoints.read(t) or LedgerTotals(), self.seals)
         return self._totals
 
     @contextmanager
     def snapshot(self) -> Iterator[tuple[Transaction, LedgerTotals | None]]:
-        """All tables at one moment, for reading at length, and the running books at the checkpoint, if there is one."""
+        """Read all tables at one moment, for as long as needed, with the totals at the checkpoint, if it exists."""
         with self._store.snapshot() as t:
             yield t, self._checkpoints.read(t)
 
     def write_checkpoint(self, totals: LedgerTotals) -> None:
-        """Sign books that were verified, so that the next to open them goes on from there."""
+        """Write a checkpoint of verified totals, so that the next opening starts there."""
         with self._store.transaction() as t:
             if totals.head is not None and entry_chain.entry_at(t, totals.head.seq) == totals.head:
                 self._checkpoints.write(t, totals)
 
     def beat(self) -> None:
-        """Commit a tiny write that changes nothing of the books, to find out whether anything can be written."""
+        """Commit a tiny write outside of the chain, to test whether the database can be written."""
         self.seals.check_unbroken()
         with self._store.transaction() as t:
             self._anchor.check(partial(entry_chain.hash_at, t))

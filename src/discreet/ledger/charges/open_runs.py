@@ -1,4 +1,4 @@
-"""Runs under way: queries whose price is a budget that is spent step by step, and how far each has got."""
+"""Open runs: queries whose budget is spent step by step, and the state of each."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 
 KIND = "step"
-"""The entry of a step: the number, what it cost, and the hash of what is stored, with its salt."""
+"""The entry of a step: its number, its cost, and the salted hash of what is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A budget, how many steps there are, and what they cost together, in units."""
+    """A budget, the number of steps, and their total cost in units."""
 
     budget: Mapping[str, Any]
-    """As the books describe it."""
+    """In the JSON form of the ledger."""
     steps: int = 0
     spent: int = 0
 
     def cost_of(self, paid: Mechanism | None) -> int:
-        """What a step takes of the budget, in units: nothing, if a step before has paid for it."""
+        """Return the cost of a step in units: 0 if an earlier step paid for it."""
         return 0 if paid is None else self._adaptive.units(paid)
 
     def after_step(self, cost: int) -> Run:
-        """With one more step, and what it cost."""
+        """Return the run after one more step with this cost."""
         return replace(self, steps=self.steps + 1, spent=self.spent + cost)
 
     @property
@@ -40,16 +40,16 @@ class Run:
     @property
     def _adaptive(self) -> AdaptiveBudget:
         budget = mechanism_from_json(self.budget)
-        assert isinstance(budget, AdaptiveBudget)  # noqa: S101  runs are made of such
+        assert isinstance(budget, AdaptiveBudget)  # noqa: S101  only such releases open a run
         return budget
 
 
 def budgets_among(releases: Iterable[Mechanism]) -> list[AdaptiveBudget]:
-    """What of a price is spent along the way."""
+    """Return the releases whose budget is spent step by step."""
     return [release for release in releases if isinstance(release, AdaptiveBudget)]
 
 
 def check_one_budget(releases: Iterable[Mechanism]) -> None:
-    """A step must say what it is paid from."""
+    """Refuse more than one adaptive budget: a step could not say which one it spends."""
     if len(budgets_among(releases)) > 1:
-        raise BadInput("A question has one budget for its steps.", next_step="Charge one that is large enough.")
+        raise BadInput("A query has one budget for its steps.", next_step="Charge one that is large enough.")

@@ -1,4 +1,4 @@
-"""A release as JSON that an outsider can read, price again and convert (`docs/explanation/ledger.md`), and back."""
+"""Convert mechanisms to and from JSON, from which an outsider can recompute the cost (`docs/explanation/ledger.md`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WHOLE = {"most", "points", "rows", "size", "threshold", "positives", "categorie
 
 
 def mechanism_to_json(release: Mechanism) -> dict[str, Any]:
-    """The mechanism's name and parameters; numbers as exact fractions in text."""
+    """Return the mechanism's name and parameters, with numbers as exact fractions in text."""
     if type(release).__name__ not in mechanisms.__all__:
         raise BadInput("Only single mechanisms can be charged.", next_step="Charge the mechanisms it is made of.")
     parameters = {field.name: getattr(release, field.name) for field in fields(release) if field.init}  # type: ignore[arg-type]  # every mechanism is a dataclass
@@ -36,21 +36,21 @@ def _plain(value: Any) -> Any:
 
 
 def mechanism_from_json(described: Mapping[str, Any]) -> Mechanism:
-    """The mechanism that was described."""
+    """Read a mechanism from its JSON form."""
     return _rebuilt(tuple(described.items()))
 
 
 def mechanism_from_json_as(kind: type[T], described: Mapping[str, Any]) -> T:
-    """The mechanism that was described, where only one kind belongs there."""
+    """Read a mechanism and refuse any other kind than the expected one."""
     mechanism = mechanism_from_json(described)
     if not isinstance(mechanism, kind):
-        raise LedgerDamaged("A stored run cannot be read.", next_step="Ask the owner to verify the books.")
+        raise LedgerDamaged("A stored run cannot be read.", next_step="Ask the data owner to verify the ledger.")
     return mechanism
 
 
 @lru_cache(maxsize=4096)
 def _rebuilt(described: tuple[tuple[str, Any], ...]) -> Mechanism:
-    """Once for all that are described alike: books are read by the million."""
+    """Build each distinct mechanism once: a ledger may have millions of entries."""
     texts = dict(described)
     kind = texts.pop("mechanism")
     made: Mechanism = getattr(mechanisms, kind)(**{name: _value(name, text) for name, text in texts.items()})
@@ -68,5 +68,5 @@ def _value(name: str, text: Any) -> Any:
 
 
 def fraction(text: str) -> Fraction:
-    """A number such as 1/2 from the books."""
+    """Read a number such as 1/2."""
     return Fraction(text)

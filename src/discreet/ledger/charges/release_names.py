@@ -1,6 +1,4 @@
-"""Names of releases that are looked up later: each analyst has their own, and a release gets one when it is finished. What the owner publishes all
-find by its name.
-"""
+"""Names of releases. Each analyst has their own names, and a release gets its name when it is finished. Published names are for all."""
 
 from __future__ import annotations
 
@@ -14,23 +12,23 @@ from discreet.ledger.charges.requests import Request
 from discreet.ledger.charges.unit_of_work import UnitOfWork
 
 MOST_NAMES = 8
-"""That an analyst gives one release: each is kept for as long as the books."""
+"""Names that an analyst may give one release: each stays in the ledger forever."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedRelease:
-    """A release by a name that it has."""
+    """A release under one of its names."""
 
     name: str
     query: str
-    """The key that it was paid under."""
+    """The key of its query."""
     given_by: str | None
-    """Who gave the name, the owner's being empty; None where it is another's, who is nobody's business."""
+    """Analyst who gave the name (empty for the data owner); `None` for another analyst, who is not disclosed."""
     is_published: bool
 
 
 def check_name(work: UnitOfWork, request: Request) -> None:
-    """Refuse a name that another release of this analyst has, or one too many; before anything is charged."""
+    """Refuse a name that another release of this analyst has, or too many names, before anything is charged."""
     names = _names(work, request)
     if request.name is None or names.get(request.name) == request.key:
         return
@@ -41,7 +39,7 @@ def check_name(work: UnitOfWork, request: Request) -> None:
 
 
 def record_name(work: UnitOfWork, request: Request) -> None:
-    """Write the name of a release that is answered into the books, if it has one, and it was not written before."""
+    """Record the name of a finished release, if it has one that is not recorded yet."""
     if request.name is not None and request.name not in _names(work, request):
         work.append(NAME, {"analyst": request.analyst, "name": request.name, "question": request.key})
 
@@ -51,7 +49,10 @@ def _names(work: UnitOfWork, request: Request) -> Mapping[str, str]:
 
 
 def names_of(work: UnitOfWork, analyst: str | None) -> dict[str, str]:
-    """Names and the keys that they mean: an analyst's own; for the owner everybody's, their own before others', and of others in the order of their names."""
+    """Return query keys by name: an analyst's own names, or all for the data owner.
+
+    If a name is used twice, the data owner's own comes first, then that of the first analyst by name.
+    """
     named = work.totals.named
     if analyst is not None:
         return dict(named.get(analyst, {}))
@@ -59,12 +60,12 @@ def names_of(work: UnitOfWork, analyst: str | None) -> dict[str, str]:
 
 
 def published(work: UnitOfWork) -> dict[str, str]:
-    """The same of what is shown to all."""
+    """Return query keys by name of the published releases."""
     return {name: release.query for name, release in work.totals.published.items()}
 
 
 def listed(work: UnitOfWork, analyst: str | None) -> list[NamedRelease]:
-    """Every name that an analyst gave, or that anybody gave for the owner, and what is published beside."""
+    """Return an analyst's names, or all for the data owner, and the published ones."""
     named, shown = work.totals.named, published(work)
     givers = sorted(named) if analyst is None else [analyst]
     given = [
@@ -78,7 +79,7 @@ def listed(work: UnitOfWork, analyst: str | None) -> list[NamedRelease]:
 
 
 def visible(work: UnitOfWork, analyst: str | None) -> dict[str, str]:
-    """The keys that an analyst gave names to, or everybody for the owner, and those that are published; each with its name."""
+    """Return names by query key: those of an analyst, or all for the data owner, and the published ones."""
     named = work.totals.named
     own = named.values() if analyst is None else [named.get(analyst, {})]
     names = [published(work), *own]
@@ -88,27 +89,25 @@ def visible(work: UnitOfWork, analyst: str | None) -> dict[str, str]:
 def comparison_entry(
     work: UnitOfWork, name: str, analyst: str | None, what: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The entry by which it is known that the owner has looked at real numbers beside a release."""
+    """Yield the entry that records a comparison of a release with the exact numbers."""
     yield COMPARE, {"name": name, "question": key_of(work, name, analyst), "what": what}
 
 
 def key_of(work: UnitOfWork, name: str, analyst: str | None) -> str:
-    """The key of a release that an analyst (None: anybody, or the owner) gave a name; or a refusal."""
+    """Return the query key of a name that an analyst gave (`None`: the data owner, or any analyst)."""
     query = names_of(work, analyst).get(name)
     if query is None:
         raise NotAnswered(
-            "There is no finished release of this name.",
-            next_step="See which there are: `discreet releases`, or the page Publish.",
+            "No finished release has this name.",
+            next_step="List the names with `discreet releases`, or on the page Publish.",
         )
     if analyst is None and _is_ambiguous(work, name):
-        raise NameTaken(
-            "Several analysts gave this name to different releases.", next_step="Say whose of them is meant."
-        )
+        raise NameTaken("Several analysts gave this name to different releases.", next_step="Name the analyst too.")
     return query
 
 
 def publication_entry(work: UnitOfWork, name: str, analyst: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The entry by which all see a release that an analyst (None: anybody, or the owner) gave a name; none where they do already."""
+    """Yield the entry that publishes a release under its name; none if it is published already."""
     query, known = key_of(work, name, analyst), published(work).get(name)
     if known not in (None, query):
         raise NameTaken("Another release was published under this name.", next_step="Give it another name first.")
@@ -117,6 +116,6 @@ def publication_entry(work: UnitOfWork, name: str, analyst: str | None) -> Itera
 
 
 def _is_ambiguous(work: UnitOfWork, name: str) -> bool:
-    """Whether who has the name cannot be told from it: then nobody's release goes out in place of another's because they gave it the same name."""
+    """Return whether several analysts use the name for different releases: otherwise the wrong one could be published."""
     named = work.totals.named
     return name not in named.get("", {}) and len({names[name] for names in named.values() if name in names}) > 1

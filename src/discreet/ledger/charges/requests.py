@@ -1,4 +1,4 @@
-"""A query to be paid for, and one that is."""
+"""Requests for a charge, and reservations."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from discreet.mechanisms import Mechanism
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A query to be paid for. `query` names its canonical form: the plan and the data version.
+    """A query to be charged. `query` identifies its canonical form: plan and data version.
 
-    `format` says how that name was made, and what an answer's bytes mean: a query of one format is never answered
-    with what is stored for another. `label` is the query as it was worded, for people; `name` is what a release that is looked up
-    later is called, each of them differently.
+    `format` is the version of that form and of the answer's bytes: a query of one format never gets an answer stored for another.
+    `label` is the text of the query; `name` is the name under which its release can be found later.
 
-    Request ids belong to their analyst; None is the owner at the keyboard, who charges the dataset only.
+    Each analyst has their own request ids. An analyst of `None` is the local data owner, who charges the dataset only.
     """
 
     id: str
@@ -31,14 +30,14 @@ class Request:
     label: str = ""
     name: str | None = None
     edges: str | None = None
-    """The table of edges that the price is about, one by one; None where it is about people."""
+    """Table whose single edges the cost is about; `None` if it is about persons."""
     format: int = 1
     key: str = field(init=False)
-    """What makes two queries the same: plan, data version, price and format."""
+    """Equal for equal queries: hash of plan, data version, cost and format."""
 
     def __post_init__(self) -> None:
         check_text(self.id, "A request id", most=200)
-        check_text(self.query, "A question", most=200)
+        check_text(self.query, "A query", most=200)
         if self.analyst is not None:
             check_text(self.analyst, "An analyst's name", most=200)
         if self.label:
@@ -46,9 +45,9 @@ class Request:
         if self.name is not None:
             check_text(self.name, "The name of a release", most=200)
         if type(self.format) is not int or self.format < 1:
-            raise BadInput("The format of a question is a whole number from 1 on.", next_step="Leave it out for 1.")
+            raise BadInput("The format of a query is a whole number, at least 1.", next_step="Leave it out for 1.")
         if not self.releases:
-            raise BadInput("A request needs a price.", next_step="Say which mechanisms it releases.")
+            raise BadInput("A request needs a cost.", next_step="Name the mechanisms that it releases.")
         check_one_budget(self.releases)
         object.__setattr__(self, "key", self._key())
 
@@ -64,7 +63,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A request that is paid. `answer` is there when the query was answered before."""
+    """A charged request. `answer` is set if the query was answered before."""
 
     request: Request
     receipt: str
@@ -77,12 +76,12 @@ class Reservation:
 
     @property
     def is_free(self) -> bool:
-        """Whether nobody paid: an analyst's own account pays once for what others asked before."""
+        """Whether no account was charged. The first repeat of another analyst's query charges the own account."""
         return self.replayed and not self.charged
 
 
 def check_text(text: object, what: str, *, most: int) -> None:
-    """Text that every database keeps as it is."""
+    """Refuse text that not every database stores unchanged."""
     try:
         storable = isinstance(text, str) and 0 < len(text) <= most and b"\0" not in text.encode()
     except UnicodeEncodeError:

@@ -1,14 +1,14 @@
-"""Steps: what a run drew along the way under one charge, each stored before anything uses or shows it.
+"""Steps of a run: results under one charge, each stored before it is used or returned.
 
-A run is a query whose price is a budget that is spent step by step. Of two that are drawn for one number the first stored is the step, so
-after a crash, or with two processes, one transcript goes on under one charge.
+A run is a query whose budget is spent step by step. If two results are computed for one number, the first stored one is the step. So after
+a crash, or with two processes, one transcript continues under one charge.
 
-While a run reads, its steps stay out of the chain: how many entries there are is public, and would tell how long data is read. They wait in their
-table, each row under the ledger's seal with what all steps so far have cost. When their outcome leaves, at a time that was chosen before the
-reading, they become entries; from then on the running books know them, and none can be hidden.
+While a run reads data, its steps have no entries: the number of entries is public, and would show how long data is read. Pending steps are rows
+with a seal over the cost of all steps so far. When the result is returned, at a time chosen before the reading, they become
+entries; from then on the ledger totals count them, and none can be hidden.
 
-Whoever reads the books learns neither what was drawn nor of what: an entry has the hash of a secret salt and the body, which cannot be searched for,
-and what the step cost. Salt and body are stored together; who holds both can verify them against the entry.
+An entry does not disclose the step: it has its cost and the hash of a secret salt and the body, so guesses cannot be tested. Salt and body are
+stored together and can be verified against the entry.
 """
 
 from __future__ import annotations
@@ -34,25 +34,27 @@ from discreet.store import Transaction
 _SALT = 16
 """Bytes."""
 _PENDING = 0
-"""In place of the number of an entry: there is none yet."""
-_NOT_STORED = "A stored step is not the one that was drawn."
+"""Stored instead of an entry number while a step has no entry."""
+_NOT_STORED = "A stored step does not match its entry."
 
 
 def store_step(work: UnitOfWork, query: str, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
-    """Store a step, unless there is one of that number; the stored one."""
+    """Store a step, unless its number is taken, and return the stored one."""
     run = _run_with_pending(work, query)
     stored = _stored(work, query, number, run)
     if stored is not None:
         return stored
     if run is None or number != run.steps:
         raise BadInput(
-            "This is not the next step of a run that is paid for and not finished.",
-            next_step="Reserve first, with a budget that is spent along the way, and number steps from 0 on.",
+            "This is not the next step of a charged and unfinished run.",
+            next_step="Reserve an adaptive budget first, and number steps from 0.",
         )
     cost = run.cost_of(paid)
     further = run.after_step(cost)
     if not further.is_within_budget:
-        raise BudgetExceeded("This step is beyond what was charged.", next_step="Spend at most what is left.")
+        raise BudgetExceeded(
+            "This step costs more than the charged budget has left.", next_step="Spend at most what remains."
+        )
     salted = os.urandom(_SALT) + body
     facts = {"question": query, "number": number, "salted": _hash(salted), "cost": str(cost)}
     note = canonical({**facts, "spent": str(further.spent)})
@@ -62,7 +64,7 @@ def store_step(work: UnitOfWork, query: str, number: int, body: bytes, *, paid: 
 
 
 def load_steps(work: UnitOfWork, query: str) -> list[bytes]:
-    """All steps that are stored for a query, in order."""
+    """Return all stored steps of a query, in order."""
     (count,) = work.t.run("SELECT COUNT(*) FROM ledger_steps WHERE question = ?", query)[0]
     run = _run_with_pending(work, query)
     steps = [_stored(work, query, number, run) for number in range(count)]
@@ -72,7 +74,7 @@ def load_steps(work: UnitOfWork, query: str) -> list[bytes]:
 
 
 def write_entries(work: UnitOfWork, query: str, count: int | None = None) -> None:
-    """Write the entries of all steps that wait for it, or of those among the first so many: what they brought about may leave now."""
+    """Write the entries of all pending steps, or of those among the first `count`: their results may be returned now."""
     for number, note in list(pending_steps(work.t, work.seals, work.totals, query))[
         : _count_to_write(work, query, count)
     ]:
@@ -85,7 +87,7 @@ def write_entries(work: UnitOfWork, query: str, count: int | None = None) -> Non
 
 
 def _count_to_write(work: UnitOfWork, query: str, count: int | None) -> int | None:
-    """How many of those that wait are among the first so many."""
+    """Return how many of the pending steps are among the first `count`."""
     run = work.totals.runs.get(query)
     return None if count is None or run is None else max(0, count - run.steps)
 
@@ -93,7 +95,7 @@ def _count_to_write(work: UnitOfWork, query: str, count: int | None) -> int | No
 def pending_steps(
     t: Transaction, seals: Seals, totals: LedgerTotals, query: str
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The steps of a run that have no entry yet, in order, each with what its note says; refused where one was edited or is missing."""
+    """Yield number and note of the steps without an entry, in order; refuse if one was edited or is missing."""
     run = totals.runs.get(query)
     rows = t.run(
         "SELECT number, body, note, seal FROM ledger_steps WHERE question = ? AND written = ? ORDER BY number",
@@ -110,7 +112,7 @@ def pending_steps(
 
 
 def _run_with_pending(work: UnitOfWork, query: str) -> Run | None:
-    """A run with the steps that wait: the last of them says how many there are, and what all of them cost."""
+    """Return a run including its pending steps: the last of them has the total cost."""
     run = work.totals.runs.get(query)
     last = work.t.run(
         "SELECT number, note, seal FROM ledger_steps WHERE question = ? AND written = ? ORDER BY number DESC LIMIT 1",
@@ -142,7 +144,7 @@ def _stored(work: UnitOfWork, query: str, number: int, run: Run | None) -> bytes
 
 
 def _entry_body(work: UnitOfWork, seq: Any) -> Mapping[str, Any]:
-    """What the entry of a step says."""
+    """Return the body of a step's entry."""
     entry = entry_chain.entry_at(work.t, seq) if isinstance(seq, int) else None
     if entry is None or work.seals.check(entry).kind != KIND:
         entry_chain.refuse_damaged(_NOT_STORED)
@@ -150,18 +152,18 @@ def _entry_body(work: UnitOfWork, seq: Any) -> Mapping[str, Any]:
 
 
 def _read_note(seals: Seals, text: Any, seal: Any) -> Mapping[str, Any]:
-    """What the note of a step says that waits, if it was written by somebody who holds the secret."""
+    """Return the note of a pending step, after a check of its seal."""
     if not isinstance(text, str) or not seals.text_fits(text, seal):
         entry_chain.refuse_damaged(_NOT_STORED)
     try:
         note = {**json.loads(text)}
         return {**note, "cost": str(int(note["cost"])), "spent": str(int(note["spent"]))}
-    except (KeyError, TypeError, ValueError):  # where nobody has the secret, anybody may have written it
+    except (KeyError, TypeError, ValueError):  # without the secret the seal was not checked
         entry_chain.refuse_damaged(_NOT_STORED)
 
 
 def is_about(entry: Entry, query: Any, number: Any, stored: bytes) -> bool:
-    """Whether an entry is the one of a stored step, with its salt."""
+    """Return whether an entry is about a stored step, with its salt."""
     return entry.kind == KIND and _is_about(entry.body, query, number, stored)
 
 

@@ -1,7 +1,6 @@
-"""What counts as paid and as answered, each proved by the sealed entry that says so: a row of a table alone grants nothing.
+"""Charged and answered queries. Each is proved by a sealed entry: a table row alone grants nothing.
 
-Nor can an entry be hidden: the running books know every query that is without an answer, so that of all others the
-answer must be there.
+An entry cannot be hidden either: the ledger totals know every query without an answer, so every other query must have one.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from discreet.ledger.charges.unit_of_work import UnitOfWork
 from discreet.store import Transaction
 
 REPEATS_A_DAY = 1_000
-"""Entries of one analyst that charge nobody. Beyond them what is paid for is answered without one."""
+"""Entries of one analyst for free repeats in a day. Further repeats are answered without an entry."""
 _NO_ENTRY = 0
-_NOT_CHARGED = "A question counts as paid without an entry that says so."
+_NOT_CHARGED = "A query is recorded as charged without an entry."
 
 
 @dataclass(frozen=True, slots=True)
 class QueryState:
-    """What the tables say of a query, and of somebody who asks it (None: the owner), before any of it is proved.
+    """Table rows of a query and an analyst (`None`: the data owner), before they are proved.
 
-    `charged` and `asked` are the numbers of the entries by which the dataset paid and by which they first asked, each None where there is no
-    row; `requested` is the query that their request id was used for.
+    `charged` is the number of the entry that charged the dataset and `asked` that of the analyst's first request, each `None` without a
+    row; `requested` is the query of their request id.
     """
 
     query: str
@@ -38,11 +37,11 @@ class QueryState:
     requested: str | None
     answer: Any
     answers: int
-    """How many entries say that it was answered."""
+    """Number of answer entries."""
 
 
 def query_state(work: UnitOfWork, query: str, analyst: str | None, *, request: str = "") -> QueryState:
-    """Looked up at once: a statement for each table would take longer than what it finds."""
+    """Read the state of a query with one statement: one for each table would be slower."""
     t, asker = work.for_keys(query, request), analyst or ""
     ((known, charged, answer, paid, asked, requested, answers),) = t.run(
         f"SELECT q.question, q.charged, q.answer, p.question, p.charged, r.question, {entry_chain.number_of_answers(t)} "  # noqa: S608
@@ -63,9 +62,9 @@ def query_state(work: UnitOfWork, query: str, analyst: str | None, *, request: s
 
 
 def unpaid_accounts(work: UnitOfWork, known: QueryState, *, edges: str | None = None) -> list[str]:
-    """The accounts that have not paid for a query yet: the dataset's, and the analyst's own.
+    """Return the accounts that were not charged for a query yet: of the dataset and of the analyst.
 
-    For a query about a table of `edges` its own account alone: an analyst's counts what was spent on people.
+    A query about a table of `edges` charges the account of that table only: an analyst's account counts charges about persons.
     """
     shared = shared_account(edges)
     unpaid = [] if _is_charged(work, known, known.charged, shared) else [shared]
@@ -93,13 +92,13 @@ def _charge_at(work: UnitOfWork, known: QueryState, number: Any) -> Entry:
 
 
 def may_record_repeat(work: UnitOfWork, analyst: str | None) -> bool:
-    """Whether one more repeat is written down today; what costs nothing must not fill a disk."""
+    """Return whether one more free repeat is recorded today: free queries must not fill the disk."""
     repeats = work.totals.repeats if work.totals.day == work.today else {}
     return repeats.get(analyst or "", 0) < REPEATS_A_DAY
 
 
 def record_repeat(work: UnitOfWork, request: Request, known: QueryState) -> Entry:
-    """Write down that somebody asked what is paid for: words and price are in the entry that it refers to."""
+    """Record a free repeat, with a reference to the entry that has text and cost."""
     first = _charge_at(work, known, known.charged if known.asked is None else known.asked)
     facts: dict[str, Any] = {"accounts": [], "analyst": request.analyst, "request": request.id, "question": request.key}
     facts |= unit_fields(request)
@@ -109,27 +108,27 @@ def record_repeat(work: UnitOfWork, request: Request, known: QueryState) -> Entr
 
 
 def unit_fields(request: Request) -> dict[str, Any]:
-    """What an entry says of whom its price is about, where that is not a person."""
+    """Return the fields of an entry whose privacy unit is an edge."""
     return {} if request.edges is None else {"unit": "edge", "edges": request.edges}
 
 
 def entry_with_text(work: UnitOfWork, charge: Entry) -> Entry:
-    """The entry that has the words and the price of a charge: itself, or the one that a repeat refers to."""
+    """Return the entry with text and cost of a charge: itself, or the one that a repeat refers to."""
     if "of" not in charge.body:
         return charge
     first = entry_chain.entry_at(work.t, charge.body["of"])
     if first is None or work.seals.check(first).body.get("question") != charge.body["question"]:
-        entry_chain.refuse_damaged("A question was asked again that is not there any more.")
+        entry_chain.refuse_damaged("A repeat refers to a query that is missing.")
     return first
 
 
 def original_text(work: UnitOfWork, known: QueryState) -> str:
-    """In which words a query was first asked."""
+    """Return the text of a query as it was first asked."""
     return str(entry_with_text(work, _charge_at(work, known, known.charged)).body["label"])
 
 
 def record_charge(work: UnitOfWork, charge: Entry) -> None:
-    """Note who has paid, and for which request, by the entry that says so."""
+    """Write the table rows of a charge: query, analyst and request, with the number of its entry."""
     body, number = charge.body, charge.seq
     analyst, query, request = body["analyst"] or "", body["question"], body["request"]
     if any(map(is_shared, body["accounts"])):
@@ -140,18 +139,18 @@ def record_charge(work: UnitOfWork, charge: Entry) -> None:
 
 
 def store_answer(work: UnitOfWork, query: str, answer: bytes) -> None:
-    """Note what was answered, beside the entry that says so."""
+    """Write the table row of an answer."""
     again = "ON CONFLICT (question) DO UPDATE SET answer = excluded.answer"
     work.add("ledger_questions (question, answer)", (query, answer), keys=(query,), otherwise=again)
 
 
 def receipt_of(work: UnitOfWork, known: QueryState) -> str:
-    """The hash of the entry by which the analyst (None: the owner) first asked, the same for every repeat."""
+    """Return the receipt: the hash of the entry of the analyst's first request, the same for every repeat."""
     return _charge_at(work, known, known.asked).hash
 
 
 def is_free(t: Transaction, query: str, analyst: str | None, *, edges: str | None = None) -> bool:
-    """Whether a query is answered, and the analyst (None: the owner) has paid for it; nobody's own account pays for `edges`."""
+    """Return whether a query is answered and charged to the analyst (`None`: the data owner). Queries about `edges` charge no analyst."""
     answered = t.run("SELECT 1 FROM ledger_questions WHERE question = ? AND answer IS NOT NULL", query)
     paid = (
         analyst is None
@@ -162,7 +161,7 @@ def is_free(t: Transaction, query: str, analyst: str | None, *, edges: str | Non
 
 
 def stored_answer(work: UnitOfWork, known: QueryState) -> bytes | None:
-    """The answer that was given, None before there is one; refused where it is not the one that the entry is about."""
+    """Return the stored answer, `None` if it does not exist yet; refuse if it does not match its entry."""
     answer = answer_bytes(known.answer)
     outcomes = entry_chain.outcomes(work.t, known.query) if known.answers else []
     given = [work.seals.check(entry) for entry in outcomes if entry.kind == "answer"]
@@ -170,12 +169,12 @@ def stored_answer(work: UnitOfWork, known: QueryState) -> bytes | None:
         work.seals.refuse("The entry of an answer is missing, or is one too many")
     digests = [] if answer is None else [hashlib.sha256(answer).hexdigest()]
     if digests != [entry.body["sha256"] for entry in given]:
-        entry_chain.refuse_damaged("A stored answer is not the one that was given.")
+        entry_chain.refuse_damaged("A stored answer does not match its entry.")
     return answer
 
 
 def answer_bytes(answer: Any) -> bytes | None:
-    """A stored answer, whatever it means. SQLite gives text back as text if somebody put it there: we never did."""
+    """Return a stored answer as bytes. SQLite returns text if the row was edited: we write bytes only."""
     if isinstance(answer, str):
         entry_chain.refuse_damaged("A stored answer is not bytes.")
     return None if answer is None else bytes(answer)

@@ -1,4 +1,4 @@
-"""Watches: a query whose stored bytes are a noisy threshold, with one bit for each data version."""
+"""Watches: queries whose stored answer is a noisy threshold, with one bit for each data version."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from discreet.ledger.charges.unit_of_work import UnitOfWork
 
 @dataclass(frozen=True, slots=True)
 class WatchState:
-    """What the books say of a watch. `threshold` is the noisy one, which is for comparing and never shown.
+    """The stored state of a watch. `threshold` is noisy, used for comparison only and never returned.
 
-    `lost` is one that was stored and is not there any more, or not as it was stored.
+    `lost` means that the stored threshold is missing or was changed.
     """
 
     bits: Mapping[int, bool]
@@ -26,13 +26,13 @@ class WatchState:
 
     @property
     def ended(self) -> str | None:
-        """Why there will be no more bits."""
+        """Why no more bits will be added; `None` while the watch is open."""
         reasons = {"above": any(self.bits.values()), "failed": self.failed, "lost": self.lost}
         return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def watch_state(work: UnitOfWork, query: str) -> WatchState:
-    """What is known of a watch, by the key that it was paid under."""
+    """Return the state of a watch by its query key."""
     entries = [work.seals.check(entry) for entry in entry_chain.outcomes(work.t, query)]
     rows = work.t.run("SELECT answer FROM ledger_questions WHERE question = ?", query)
     threshold = answer_bytes(rows[0][0]) if rows else None
@@ -51,7 +51,7 @@ def watch_state(work: UnitOfWork, query: str) -> WatchState:
 
 
 def record_bit(work: UnitOfWork, query: str, *, version: int, above: bool | None) -> WatchState:
-    """Store an evaluation's bit (None: it failed), unless the version has one or the watch has ended."""
+    """Store the bit of an evaluation (`None`: it failed), unless the version has one or the watch has ended."""
     known = watch_state(work, query)
     if known.ended or (above is not None and version in known.bits):
         return known
