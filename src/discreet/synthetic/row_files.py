@@ -11,13 +11,7 @@ KINDS = ("csv", "parquet")
 
 
 def write_rows(rows: pa.Table, to: Path | BinaryIO, *, kind: str) -> None:
-    """Write rows of nobody.
-
-    Args:
-        rows: Synthetic or made up.
-        to: A file.
-        kind: One of `KINDS`.
-    """
+    """Write rows of nobody."""
     if kind == "csv":
         from pyarrow import csv  # noqa: PLC0415  each takes as long as a short command
 

@@ -1,4 +1,7 @@
-"""Whether a price pays for the cheapest look of a method, and how much work it is: known before it is paid, since both follow from what is public."""
+"""Check before the charge that a budget covers a method's cheapest measurement, and estimate the work.
+
+Both follow from public values alone.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from discreet.synthetic.methods.candidates import LARGEST_WEIGHT
 from discreet.synthetic.methods.method import Method
 
 FOR_ROWS = 50
-"""The number of rows is estimated from at least one part in so many, divided among columns."""
+"""The row count is estimated with at least 1/FOR_ROWS of the budget, divided among the columns."""
 MOST_NOISE = 2**40
-"""In rows: what a model takes for the number of rows is never so far off, and integers of it stay within 64 bits."""
+"""Largest noise of the estimated row count, in rows. It keeps the model's integers within 64 bits."""
 
 MOST_SCORED = 2**25
-"""Cells of all tables that a round chooses among: they are held in memory together, 8 bytes each and the same again while they are made."""
+"""Cells of all candidate tables of a round. They are in memory together: 8 bytes each, twice that while they are built."""
 _MEASUREMENTS_PER_COLUMN = 12
-"""Beside those at the tables that are chosen among: columns alone, up to three times, and what rounds measure."""
+"""Measurements besides the candidate tables: each column up to three times, and what the rounds measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +38,7 @@ class Work:
 
 
 def work_of(method: Method, domain: Domain, marginals: Mapping[Columns, int]) -> Work:
-    """What a method is expected to do; refused where it would need more memory than one run has.
-
-    Args:
-        method: That measurements and computes.
-        domain: What is public.
-        marginals: Tables with their weights.
-    """
+    """Estimate the work of a method. Raise `TooLarge` if it needs more memory than one run has."""
     candidates = method.weights(domain, marginals)
     cells = sum(math.prod(domain.shape(columns)) for columns in candidates)
     if cells > MOST_SCORED:
@@ -54,14 +51,7 @@ def work_of(method: Method, domain: Domain, marginals: Mapping[Columns, int]) ->
 
 
 def check_affordable(method: Method, domain: Domain, marginals: Mapping[Columns, int], budget: AdaptiveBudget) -> None:
-    """Refuse a budget whose parts are too small to be drawn.
-
-    Args:
-        method: That spends it.
-        domain: What is public.
-        marginals: Tables with their weights.
-        budget: All of it.
-    """
+    """Refuse a budget whose parts are so small that their noise cannot be sampled."""
     least = whole_units(budget.amount * method.least_share(domain, marginals))
     cells = sum(domain.shape(domain.names))
     try:

@@ -1,8 +1,8 @@
 """AIM: measure, round by round, the table that the model so far is most wrong about.
 
-Citation: McKenna, Mullins, Sheldon, Miklau 2022 (arXiv:2201.12677). Different here: one-column tables share their part by size; rare values and thin
-bins are merged before the rounds; tables that noise would drown are no candidates; small data get one-column tables only; and the choice is priced
-for scores that are not monotone.
+Citation: McKenna, Mullins, Sheldon, Miklau 2022 (arXiv:2201.12677). Different here: one-column tables share their part by
+size; rare values and thin bins are merged before the rounds; tables whose noise exceeds their content are not candidates;
+small data get one-column tables only; and the choice is charged for scores that are not monotone.
 """
 
 from __future__ import annotations
@@ -24,59 +24,45 @@ from discreet.synthetic.models.junction_trees import Columns as Numbers
 from discreet.synthetic.models.synthetic_model import OfTables, Start, noise_in_a_cell, reused_groups
 
 FIRST = Fraction(1, 20)
-"""Of the budget, at least, for the one-column tables."""
+"""Least part of the budget for the one-column tables."""
 LEAST_SIGNAL = 150
-"""Of rows, divided by how far one person moves a table, times sqrt(rho): one-column tables get sqrt(this / signal) of the budget."""
+"""Unit of the signal, rows / L2 sensitivity * sqrt(rho): one-column tables get sqrt(LEAST_SIGNAL / signal) of the budget."""
 MOST_ALONE = Fraction(4, 5)
-"""Of the budget: where one-column tables would get more, they get all; those of several columns would say less than they cost."""
+"""If the one-column tables would get more of the budget than this, they get all of it: wider tables are not worth their
+cost."""
 ROUNDS_PER_COLUMN = range(2, 9)
-"""How many rounds the rest would pay for if none were dearer than the first, though most are: sqrt(signal) / 8 of them, within these."""
+"""Planned rounds per column: sqrt(signal) / 8 within this range, if every round cost as little as the first."""
 MEASURING = Fraction(9, 10)
-"""Of a round, for its table; what is left chooses it."""
+"""Part of a round's budget for its table. The rest is for choosing the table."""
 MOST_CELLS = 125_000
-"""Of a model."""
+"""Largest model, in cells."""
 
 
 class Aim(OfTables):
-    """The default."""
+    """The default method: measure columns first, then the tables with the largest error."""
 
     version = 2
     least_group = 10
     is_penalised = True
 
     def measure(self, measurer: Measurer, marginals: Mapping[Columns, int]) -> None:
-        """Spend the budget on one-column tables, then on rounds.
-
-        Args:
-            measurer: Through which rows are seen.
-            marginals: Tables the model shall be good at, with their weights.
-        """
+        """Spend the budget on one-column tables, then on rounds."""
         known = Known.of(measurer)
         if share := self._alone(measurer, known):
             weights = self.weights(measurer.domain, marginals)
             Rounds(measurer, weights, share, self.least_group, known.amount).run()
 
     def reuses(self, columns: Columns, marginals: Mapping[Columns, int]) -> bool:  # noqa: ARG002
-        """Whether a table of an earlier release enters its model: any does.
-
-        Args:
-            columns: Of the table.
-            marginals: Tables with their weights.
-        """
+        """Return True: the model can use every table of an earlier release."""
         return True
 
     def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
-        """Every column alone. The noise of the first round, if there are any: later ones are as dear, or dearer.
-
-        Args:
-            measurer: Of a rehearsal.
-            marginals: Makes no difference here.
-        """
+        """Measure every column. Return the noise of the first round, or None without rounds; later rounds cost as much or more."""
         share = self._alone(measurer, Known.of(measurer))
         return measurer.noise((), share * MEASURING) if share else None
 
     def _alone(self, measurer: TableMeasurer, known: Known) -> Fraction:
-        """Measure every column alone, as far as that is not known. What the first round may spend: nothing, if there is to be none."""
+        """Measure the columns that earlier releases do not cover. Return the budget of the first round, 0 without rounds."""
         domain, budget = measurer.domain, measurer.budget
         first = Fraction(0) if known.has_every_column and known.alone >= budget * FIRST else budget * FIRST
         if first:
@@ -96,32 +82,23 @@ class Aim(OfTables):
         return min((measurer.left + known.amount - known.alone) / (rounds * columns), measurer.left / 2)
 
     def rounds(self, domain: Domain) -> int:
-        """Half of the most that there can be: rounds become dearer where they teach little.
-
-        Args:
-            domain: What is public.
-        """
+        """Return half of the largest possible number of rounds: uninformative rounds make later ones more expensive."""
         return ROUNDS_PER_COLUMN[-1] * len(domain.columns) // 2
 
     def weights(self, domain: Domain, marginals: Mapping[Columns, int]) -> dict[Columns, int]:
-        """What may be chosen, and how much each counts.
-
-        Args:
-            domain: What is public.
-            marginals: Tables with their weights.
-        """
+        """Return the candidate tables with their weights."""
         return weighted(domain, marginals)
 
 
 class Rounds:
-    """What comes after the one-column tables.
+    """The rounds after the one-column tables.
 
     Args:
-        measurer: Of all codes.
-        weights: Of the candidates.
-        share: What the first round may spend.
-        least_group: Of the method.
-        known: What tables of earlier releases would have cost.
+        measurer: Measures tables over all codes, none merged.
+        weights: Weight of each candidate table.
+        share: Budget of the first round.
+        least_group: Smallest group of merged codes, in multiples of the noise of a cell.
+        known: Value of the reused tables, in units of the budget.
     """
 
     def __init__(
@@ -141,7 +118,7 @@ class Rounds:
         self._candidates = {tuple(places[name] for name in columns): columns for columns in weights}
 
     def run(self) -> None:
-        """Round after round, until all is spent."""
+        """Run rounds until the budget is spent."""
         is_last = False
         while not is_last:
             is_last = self._measurer.left < 2 * self._share
@@ -158,7 +135,7 @@ class Rounds:
                 self._learn(numbers, measurement)
 
     def _noise(self, measurer: Measurer) -> float:
-        """The expected size of a round's noise in a cell, in rows."""
+        """Return the expected absolute noise of a cell in this round, in rows."""
         column = measurer.domain.names[:1]
         return noise_in_a_cell(measurer.noise(column, self._share * MEASURING))
 
@@ -183,7 +160,7 @@ class Rounds:
         return names[self._measurer.worst(estimates, weights, penalties_of(estimates, noise), choice)]
 
     def _learn(self, numbers: Numbers, measurement: Measured) -> None:
-        """Take a table in, and make the next round dearer where it taught less than its noise."""
+        """Add a table to the model, and raise the next round's budget if the table changed the model by less than its noise."""
         before = self._progress.expected(numbers)
         self._progress.take(measurement)
         learned = float(np.abs(self._progress.expected(numbers) - before).sum())

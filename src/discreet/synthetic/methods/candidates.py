@@ -1,4 +1,4 @@
-"""Which tables a round may choose among, and how much each is worth."""
+"""The candidate tables of a round and their weights."""
 
 from __future__ import annotations
 
@@ -15,24 +15,20 @@ from discreet.synthetic.models.synthetic_model import numbers_of
 LARGEST_WEIGHT = 1000
 MOST_CANDIDATES = 20_000
 WIDEST = 4
-"""Tables of more columns are no candidates: their noise drowns them, and there are too many."""
+"""Wider tables are not candidates: their noise exceeds their content, and there are too many of them."""
 
 
 def weighted(domain: Domain, marginals: Mapping[Columns, int]) -> dict[Columns, int]:
-    """Every table that has a part in a wanted one, and its weight: what it says about each wanted table, in columns they share.
+    """Return every subset of a workload marginal, weighted by the columns that it shares with each marginal.
 
     Citation: McKenna, Mullins, Sheldon, Miklau 2022 (arXiv:2201.12677), AIM's weights.
-
-    Args:
-        domain: Whose columns they are.
-        marginals: Tables with their weights, whole and positive.
     """
-    # A column of one code says nothing, and is in no candidate.
+    # A column with one code has no information, so no candidate contains it.
     tables = [
         (frozenset(numbers_of(domain, telling(domain, columns))), weight) for columns, weight in marginals.items()
     ]
     parts = {part for table, _ in tables for k in range(1, WIDEST + 1) for part in combinations(sorted(table), k)}
-    # A table's weight is a sum over its columns of all that is wanted with them.
+    # A table's weight is the sum, over its columns, of the weights of all marginals that contain the column.
     alone = {part: sum(weight for table, weight in tables if part[0] in table) for part in parts if len(part) == 1}
     weights = {part: sum(alone[(column,)] for column in part) for part in parts}
     order = sorted(weights, key=lambda part: (len(part), part))
@@ -40,33 +36,19 @@ def weighted(domain: Domain, marginals: Mapping[Columns, int]) -> dict[Columns, 
 
 
 def telling(domain: Domain, columns: Columns) -> Columns:
-    """Those of more than one code.
-
-    Args:
-        domain: Whose columns they are.
-        columns: In its order.
-    """
+    """Return the columns that have more than one code."""
     return tuple(name for name, size in zip(columns, domain.shape(columns), strict=True) if size > 1)
 
 
 def number_of(domain: Domain, marginals: Iterable[Columns]) -> int:
-    """How many candidates there are at most, without making them.
-
-    Args:
-        domain: Whose columns they are.
-        marginals: Tables.
-    """
+    """Return an upper bound on the number of candidates without building them."""
     widths = [len(telling(domain, columns)) for columns in marginals]
     every = len(telling(domain, domain.names))
     return min(sum(_parts(width, WIDEST) for width in widths), _parts(every, min(max(widths), WIDEST)))
 
 
 def check_number(candidates: int) -> None:
-    """Refuse more candidates than a round can choose among in good time; before anything is paid.
-
-    Args:
-        candidates: How many there are.
-    """
+    """Refuse, before the charge, more candidates than a round can score in reasonable time."""
     if candidates > MOST_CANDIDATES:
         raise TooLarge(
             f"There would be {candidates:,} tables to choose among, more than {MOST_CANDIDATES:,}.",
@@ -79,11 +61,7 @@ def _parts(columns: int, widest: int) -> int:
 
 
 def within_limits(weights: Mapping[Columns, int]) -> dict[Columns, int]:
-    """The same weights, in proportion, none larger than a choice takes.
-
-    Args:
-        weights: Whole and positive.
-    """
+    """Scale weights down in proportion, so that none exceeds the largest weight of a choice."""
     largest = max(weights.values(), default=0)
     if largest <= LARGEST_WEIGHT:
         return dict(weights)
@@ -91,12 +69,12 @@ def within_limits(weights: Mapping[Columns, int]) -> dict[Columns, int]:
 
 
 def is_drowned(cells: int, noise: float, rows: float) -> bool:
-    """Whether noise is larger than what a table can say: no two tables of so many rows are further apart than twice these.
+    """Return whether the noise of a table exceeds the largest distance between two tables, which is twice the row count.
 
     Args:
-        cells: Of the table.
-        noise: The expected size of the noise in a cell.
-        rows: How many rows there are, about.
+        cells: Number of cells of the table.
+        noise: Expected absolute noise of a cell, in rows.
+        rows: Estimated number of rows.
     """
     return cells * noise > 2 * rows
 
@@ -110,22 +88,22 @@ def fitting_in(
     rows: float,
     cells: float,
 ) -> list[Numbers]:
-    """Those whose noise is not larger than what it would say, and whose model is not too large.
+    """Return the candidates whose noise does not exceed their content and whose model is small enough.
 
     Args:
-        candidates: Tables.
-        sizes: How many codes each column has.
-        measured: Tables that the model has already.
-        noise: The expected size of the noise in a cell.
-        rows: How many rows there are, about.
-        cells: How many numbers the model may have.
+        candidates: Tables to filter.
+        sizes: Number of codes of each column.
+        measured: Tables that the model already contains.
+        noise: Expected absolute noise of a cell, in rows.
+        rows: Estimated number of rows.
+        cells: Largest model, in cells.
     """
     around = neighbours_of(measured, len(sizes))
     known: dict[tuple[int, ...], bool] = {tuple(around): True}
     kept = []
     for columns in candidates:
         shape = [sizes[column] for column in columns]
-        if min(shape) == 1 or is_drowned(math.prod(shape), noise, rows):  # a column of one code says nothing
+        if min(shape) == 1 or is_drowned(math.prod(shape), noise, rows):  # a column with one code has no information
             continue
         mask = mask_of(columns)
         joined = tuple(

@@ -1,4 +1,4 @@
-"""Given tables: all that is wanted is measured, and nothing is chosen."""
+"""Fixed tables: measure every marginal of the workload and choose nothing."""
 
 from __future__ import annotations
 
@@ -16,16 +16,11 @@ MOST_CELLS = 5_000_000
 
 
 class Fixed(OfTables):
-    """Every wanted table, and every column that is in none of them."""
+    """Measure every marginal of the workload, and every column that none of them contains."""
 
     def check(self, domain: Domain, marginals: Mapping[Columns, int]) -> None:
-        """Refuse tables whose model would be too large.
-
-        Args:
-            domain: What is public.
-            marginals: Tables with their weights.
-        """
-        # A column of one code takes an axis, too, of which an array does not have any number.
+        """Refuse tables whose model would be too large."""
+        # A column with one code takes an axis too, and the number of array axes is limited.
         sizes = tuple(max(size, 2) for size in domain.shape(domain.names))
         cells = cells_of(neighbours_of((numbers_of(domain, columns) for columns in marginals), len(sizes)), sizes)
         if cells > MOST_CELLS:
@@ -35,31 +30,16 @@ class Fixed(OfTables):
             )
 
     def reuses(self, columns: Columns, marginals: Mapping[Columns, int]) -> bool:
-        """Whether a table of an earlier release enters its model: those within a wanted one, so that the model stays as small.
-
-        Args:
-            columns: Of the table.
-            marginals: Tables with their weights.
-        """
+        """Return whether the model can use an earlier table: only one inside a marginal, so that the model does not grow."""
         return len(columns) <= 1 or any(set(columns) <= set(table) for table in marginals)
 
     def least_share(self, domain: Domain, marginals: Mapping[Columns, int]) -> Fraction:
-        """What part of the budget a table gets at least.
-
-        Args:
-            domain: What is public.
-            marginals: Tables with their weights.
-        """
+        """Return the least part of the budget that a table gets."""
         cells = sum(weight * domain.cells(columns) for columns, weight in marginals.items())
         return Fraction(1, 2 * (cells + sum(domain.shape(domain.names))))
 
     def measure(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> None:
-        """Spend the budget on the wanted tables, shared so that the expected error, weighted and added up over all cells, is least.
-
-        Args:
-            measurer: Through which rows are seen.
-            marginals: Tables with their weights.
-        """
+        """Spend the budget on the marginals so that the weighted expected error, summed over all cells, is least."""
         domain = measurer.domain
         self.check(domain, marginals)
         lonely = [name for name in domain.names if not any(name in columns for columns in marginals)]
@@ -72,10 +52,5 @@ class Fixed(OfTables):
             measurer.noisy(columns, measurer.noise(columns, share))
 
     def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> None:
-        """All measurements: nothing is chosen.
-
-        Args:
-            measurer: Of a rehearsal.
-            marginals: Tables with their weights.
-        """
+        """Take all measurements: this method chooses nothing."""
         self.measure(measurer, marginals)

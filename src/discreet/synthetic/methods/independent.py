@@ -1,4 +1,4 @@
-"""Independent columns: all is spent on the one-column tables. The baseline that every other method has to beat."""
+"""Independent columns: spend the budget on the one-column tables. This is the baseline for the other methods."""
 
 from __future__ import annotations
 
@@ -11,22 +11,12 @@ from discreet.synthetic.models.synthetic_model import OfTables
 
 
 class Independent(OfTables):
-    """Every column alone."""
+    """Measure every column, and treat the columns as independent."""
 
     def measure(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> None:  # noqa: ARG002
-        """Spend the budget on one table a column.
-
-        Args:
-            measurer: Through which rows are seen.
-            marginals: Makes no difference here.
-        """
+        """Spend the budget on one table per column."""
         measure_each(measurer, measurer.left)
 
     def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> None:
-        """All measurements: nothing is chosen.
-
-        Args:
-            measurer: Of a rehearsal.
-            marginals: Makes no difference here.
-        """
+        """Take all measurements: this method chooses nothing."""
         self.measure(measurer, marginals)

@@ -1,4 +1,4 @@
-"""What a method is: it spends a budget on measurements, and makes a model of them that anybody can make again."""
+"""Interface of synthesis methods: spend a budget on measurements, and derive a reproducible model from them."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ from discreet.noise import RandomBits
 
 
 class Model(Protocol):
-    """A distribution over rows, and how many rows there are about."""
+    """A distribution over rows, with an estimated row count."""
 
     @property
     def total(self) -> float:
         """The estimated number of rows, never the exact one."""
 
     def table(self, columns: Columns) -> NDArray[np.float64]:
-        """Expected counts of the table over some columns of the domain, dense, one axis a column; not negative, adding up to `total`."""
+        """Return expected counts over some columns: a dense array, one axis per column, nonnegative, with sum `total`."""
 
     def rows(self, count: int, bits: RandomBits) -> NDArray[np.integer[Any]]:
-        """So many rows of codes: a row each, a column for each column of the domain."""
+        """Return `count` rows of codes: one line per row, one column per column of the domain."""
 
 
 class Method(Protocol):
-    """One way of making a model: stateless, and found by its name in `METHODS`."""
+    """A stateless way to build a model, registered by name in `METHODS`.
+
+    `marginals` are the tables of the workload with their weights.
+    """
 
     @property
     def version(self) -> int:
@@ -38,37 +41,41 @@ class Method(Protocol):
 
     @property
     def least_group(self) -> float:
-        """A group of codes has at least so many rows for each row of a first round's noise in a cell; 0 merges none."""
+        """Smallest group of merged codes, in multiples of the first round's expected noise of a cell. 0 merges none."""
 
     @property
     def is_penalised(self) -> bool:
-        """Whether a candidate's score has its expected noise taken off."""
+        """Whether the expected noise of a candidate is subtracted from its score."""
 
     def check(self, domain: Domain, marginals: Mapping[Columns, int]) -> None:
-        """Refuse what this method cannot do, before anything is paid."""
+        """Refuse, before the charge, what this method cannot do."""
 
     def reuses(self, columns: Columns, marginals: Mapping[Columns, int]) -> bool:
-        """Whether a table of an earlier release enters its model."""
+        """Return whether the model can use a table of an earlier release."""
 
     def least_share(self, domain: Domain, marginals: Mapping[Columns, int]) -> Fraction:
-        """What part of the budget a look gets at least: where that is too little to be drawn, nothing is paid."""
+        """Return the least part of the budget that a measurement gets. If its noise cannot be sampled, the run is refused."""
 
     def max_measurements(self, domain: Domain) -> int:
-        """How many tables and choices there are at most, unless that follows from what is wanted: whatever is drawn."""
+        """Return the largest number of tables and choices, whatever is sampled.
+
+        A method whose measurements follow from its marginals alone may take more.
+        """
 
     def seconds(self, domain: Domain, *, candidates: int, cells: int) -> float:
-        """About how long it computes, where it chooses among so many tables of so many cells together."""
+        """Estimate the computing time for this number of candidate tables and their total number of cells."""
 
     def measure(self, measurer: Measurer, marginals: Mapping[Columns, int]) -> None:
-        """Spend the budget on measurements. `wanted` are the tables that the model shall be good at, with their weights."""
+        """Spend the budget on measurements that make the model accurate on the marginals."""
 
     def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace | None:
-        """Take those measurements of `measure` that come before any choice. The noise of the first table that is chosen, whose cells have no less than
-        those of later ones; None where none is.
+        """Take the measurements of `measure` that precede any choice.
+
+        Return the noise of the first chosen table, which is no less than that of later ones; None if none is chosen.
         """
 
     def weights(self, domain: Domain, marginals: Mapping[Columns, int]) -> dict[Columns, int]:
-        """The tables that may be chosen, and how much each counts; none, where nothing is chosen."""
+        """Return the candidate tables with their weights; empty if the method chooses nothing."""
 
     def model(self, domain: Domain, measurements: Sequence[MeasurementResult]) -> Model:
-        """What follows from the measurements of a finished run: the same model for whoever has them."""
+        """Return the model of a finished run. It is a function of the measurements alone."""

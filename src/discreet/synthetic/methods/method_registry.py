@@ -1,4 +1,4 @@
-"""The methods by their names."""
+"""Synthesis methods by name."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ METHODS: dict[str, Method] = {
     "independent": Independent(),
     "smalldb": SmallDb(),
 }
-"""The first is the default."""
+"""The first method is the default."""

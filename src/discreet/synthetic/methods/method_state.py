@@ -1,4 +1,4 @@
-"""A run under way: codes merged, tables taken in, the model so far. Methods and the bounds that are worked out afterwards go the same way."""
+"""State of a run: merged codes, added tables, current model. Methods and the later error bounds replay the same states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.synthetic.models.synthetic_model import Start, begun, grouped, num
 
 
 class Progress:
-    """What is known after some measurements; takes in the next ones in order, and always makes the same of them."""
+    """The model after some measurements. It adds later ones in order, and is deterministic."""
 
     def __init__(self, domain: Domain, measurements: Sequence[MeasurementResult], groups: Groups) -> None:
         self.domain, self._start = domain, Start.of(domain, measurements)
@@ -22,52 +22,35 @@ class Progress:
 
     @property
     def rows(self) -> float:
-        """How many there are, about."""
+        """Estimated number of rows."""
         return self._start.total
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many groups of codes each column has."""
+        """Number of code groups of each column."""
         return self.fit.sizes
 
     @property
     def beliefs(self) -> Beliefs:
-        """The model of all that was taken in."""
+        """The model fitted to all added tables."""
         if self._beliefs is None:
             self._beliefs = self.fit.solved()
         return self._beliefs
 
     def take(self, measurement: Measured) -> None:
-        """Take in a table.
-
-        Args:
-            measurement: The next one.
-        """
+        """Add the next table to the fit."""
         self.fit.add(grouped(self.domain, measurement, self.codings))
         self._beliefs = None
 
     def expected(self, columns: Numbers) -> Table:
-        """Counts over groups of some columns, as the model has them.
-
-        Args:
-            columns: By their places.
-        """
+        """Return the model's expected counts over the code groups of some columns, given by their numbers."""
         return self.beliefs.table(columns) * self.rows
 
     def estimates(self, candidates: Iterable[Columns]) -> dict[Columns, Counts]:
-        """The same for every candidate of a choice, on the grid that scores are on.
-
-        Args:
-            candidates: By their names.
-        """
+        """Return the expected counts of every candidate, rounded to the score grid."""
         return {columns: on_grid(self.expected(numbers_of(self.domain, columns))) for columns in candidates}
 
 
 def penalties_of(estimates: dict[Columns, Counts], noise: float) -> dict[Columns, int]:
-    """What the noise alone would make of each candidate's score, on the grid.
-
-    Args:
-        estimates: Of the candidates.
-        noise: Its expected size in a cell, in rows.
-    """
+    """Return the part of each candidate's score that noise alone explains, on the score grid."""
     return {columns: round(noise * estimate.size * GRID) for columns, estimate in estimates.items()}

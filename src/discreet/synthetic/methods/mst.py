@@ -1,6 +1,6 @@
-"""MST: every column alone, then the pairs of a spanning tree that keeps the columns together which depend on each other most.
+"""MST: measure every column, then the pairs of a spanning tree over the most dependent columns.
 
-Citation: McKenna, Miklau, Sheldon 2021 (arXiv:2108.04978). Fast: its model is a tree of pairs, whatever the data.
+Citation: McKenna, Miklau, Sheldon 2021 (arXiv:2108.04978). It is fast: the model is always a tree of pairs.
 """
 
 from __future__ import annotations
@@ -20,26 +20,16 @@ from discreet.synthetic.models.synthetic_model import OfTables, Start, noise_in_
 
 
 class Mst(OfTables):
-    """A third of the budget for columns, a third for choosing pairs, a third for the pairs."""
+    """Spend a third of the budget each on columns, on choosing pairs, and on measuring pairs."""
 
     least_group = 3
 
     def check(self, domain: Domain, marginals: Mapping[Columns, int]) -> None:  # noqa: ARG002
-        """Refuse more pairs than can be chosen among in good time.
-
-        Args:
-            domain: What is public.
-            marginals: Makes no difference here.
-        """
+        """Refuse more pairs than can be scored in reasonable time."""
         check_number(math.comb(len(domain.columns), 2))
 
     def measure(self, measurer: Measurer, marginals: Mapping[Columns, int]) -> None:
-        """Spend the budget on columns and on the pairs of a tree.
-
-        Args:
-            measurer: Through which rows are seen.
-            marginals: Makes no difference here: every column is kept near to those it depends on.
-        """
+        """Spend the budget on columns and on the pairs of a tree."""
         noise = self.rehearse(measurer, marginals)
         if noise is None:
             return
@@ -53,12 +43,7 @@ class Mst(OfTables):
             coarse.noisy(columns, coarse.noise(columns, share))
 
     def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
-        """Every column alone. The noise of a pair, if there are any.
-
-        Args:
-            measurer: Of the run, or of a rehearsal.
-            marginals: Makes no difference here.
-        """
+        """Measure every column. Return the noise of a pair, or None if there are no pairs."""
         pairs = len(measurer.domain.columns) - 1
         measure_each(measurer, measurer.budget / 3 if pairs else measurer.left)
         if not pairs:
@@ -67,7 +52,7 @@ class Mst(OfTables):
         return measurer.noise(measurer.domain.names[:1], measuring / pairs)
 
     def _spanning(self, measurer: Measurer, progress: Progress, share: Fraction) -> list[Columns]:
-        """Kruskal's algorithm with noisy choices: pairs that join two parts, one after another."""
+        """Kruskal's algorithm with noisy choices: repeatedly choose a pair that joins two components."""
         names = measurer.domain.names
         part = {name: name for name in names}
         estimates = progress.estimates(combinations(names, 2))
@@ -83,18 +68,9 @@ class Mst(OfTables):
         return chosen
 
     def rounds(self, domain: Domain) -> int:
-        """A pair of the tree each.
-
-        Args:
-            domain: What is public.
-        """
+        """Return the number of pairs in the tree."""
         return len(domain.columns) - 1
 
     def weights(self, domain: Domain, marginals: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
-        """What may be chosen, and how much each counts.
-
-        Args:
-            domain: What is public.
-            marginals: Makes no difference here.
-        """
+        """Return the candidate pairs with their weights."""
         return dict.fromkeys(combinations(domain.names, 2), 1)

@@ -1,7 +1,8 @@
-"""MWEM: as many rounds as there are columns, twice; each measures the wanted table that the model so far is most wrong about.
+"""MWEM: two rounds per column; each measures the marginal on which the current model has the largest error.
 
-Citation: Hardt, Ligett, McSherry 2012 (arXiv:1012.4763). Its multiplicative update, replayed over all earlier measurements until nothing changes,
-is iterative scaling: here the fit itself, on a tree instead of a table of all cells. Tables are measured whole, where the paper measures one cell.
+Citation: Hardt, Ligett, McSherry 2012 (arXiv:1012.4763). Its multiplicative update, replayed over all
+earlier measurements until it converges, is iterative scaling: here the fit itself, on a tree instead of a table of all
+cells. A round measures a whole table; the paper measures one cell.
 """
 
 from __future__ import annotations
@@ -17,21 +18,16 @@ from discreet.synthetic.methods.method_state import Progress
 from discreet.synthetic.models.synthetic_model import OfTables, numbers_of
 
 FOR_ROWS = Fraction(1, 50)
-"""Of the budget, for the number of rows."""
+"""Part of the budget for the row count."""
 MOST_CELLS = 250_000
-"""Of a model."""
+"""Largest model, in cells."""
 
 
 class Mwem(OfTables):
-    """No one-column tables, no annealing, half of each round for its choice: the classic, to compare with."""
+    """The classic method, for comparison: no one-column tables, no annealing, half of each round's budget for its choice."""
 
     def measure(self, measurer: Measurer, marginals: Mapping[Columns, int]) -> None:
-        """Spend the budget on the number of rows, then on rounds.
-
-        Args:
-            measurer: Through which rows are seen.
-            marginals: Tables the model shall be good at, with their weights.
-        """
+        """Spend the budget on the row count, then on rounds."""
         domain = measurer.domain
         self.rehearse(measurer, marginals)
         progress = Progress(domain, measurer.measurements, {})
@@ -51,41 +47,22 @@ class Mwem(OfTables):
             progress.take(measurer.noisy(chosen, measurer.noise(chosen, measuring)))
 
     def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace:  # noqa: ARG002
-        """The number of rows. The noise of every round.
-
-        Args:
-            measurer: Of the run, or of a rehearsal.
-            marginals: Makes no difference here.
-        """
+        """Measure the row count. Return the noise of every round."""
         measurer.noisy((), measurer.noise((), measurer.budget * FOR_ROWS))
         return measurer.noise((), self._halves(measurer)[1])
 
     def _halves(self, measurer: TableMeasurer) -> list[Fraction]:
-        """What choices and tables get, in turn."""
+        """Return the budgets of choices and tables, alternating."""
         return measurer.shares([1] * (2 * self.rounds(measurer.domain)))
 
     def reuses(self, columns: Columns, marginals: Mapping[Columns, int]) -> bool:  # noqa: ARG002
-        """Whether a table of an earlier release enters its model: any does.
-
-        Args:
-            columns: Of the table.
-            marginals: Tables with their weights.
-        """
+        """Return True: the model can use every table of an earlier release."""
         return True
 
     def rounds(self, domain: Domain) -> int:
-        """Twice as many as there are columns.
-
-        Args:
-            domain: What is public.
-        """
+        """Return two rounds per column."""
         return 2 * len(domain.columns)
 
     def weights(self, domain: Domain, marginals: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
-        """What may be chosen: the wanted tables.
-
-        Args:
-            domain: What is public.
-            marginals: Tables with their weights.
-        """
+        """Return the marginals of the workload as candidates."""
         return within_limits(marginals)

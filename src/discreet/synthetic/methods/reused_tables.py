@@ -1,4 +1,4 @@
-"""Tables of earlier releases in the model of a new one: which of them fit in, and what they are worth."""
+"""Reuse of earlier tables in a new model: which of them fit, and what they are worth."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from discreet.synthetic.models.junction_trees import cells_of, neighbours_of
 from discreet.synthetic.models.synthetic_model import numbers_of
 
 MOST_CELLS = 125_000
-"""Of a model of reused tables alone."""
+"""Largest model of reused tables alone, in cells."""
 LEAST_WORTH = 0.25
-"""Of the budget: where tables over merged codes are worth less together, a run is better off with codes that it merges itself."""
+"""Least value of reused tables over merged codes, as a part of the budget. Below it the run merges codes itself."""
 
 
 def fitting_tables(
@@ -31,15 +31,7 @@ def fitting_tables(
     marginals: Mapping[Columns, int],
     budget: AdaptiveBudget,
 ) -> tuple[Earlier, ...]:
-    """Those tables of earlier releases that fit together in the model of a method, the release that is worth the most before others.
-
-    Args:
-        releases: Of the same rows.
-        method: That makes a model.
-        domain: What is public.
-        marginals: Tables with their weights.
-        budget: What is paid now.
-    """
+    """Return the earlier tables that fit together in the model of a method, starting with the most valuable release."""
     noises = {id(step): step.noise for earlier in releases for step in earlier.steps if step.kind == "table"}
 
     def worth(steps: Iterable[Step]) -> float:
@@ -56,7 +48,7 @@ def fitting_tables(
 
 @dataclass(slots=True)
 class _Fitting:
-    """What fits together so far: how large its model is, and over which groups of codes."""
+    """The accepted tables: size of their model, and their groups of codes."""
 
     method: Method
     domain: Domain
@@ -67,11 +59,7 @@ class _Fitting:
     _groups: dict[str, list[int]] = field(default_factory=dict)
 
     def takes(self, step: Step) -> bool:
-        """Whether one more fits, which is then among them.
-
-        Args:
-            step: Of an earlier release.
-        """
+        """Return whether one more table fits, and if so accept it."""
         if step.kind != "table" or not self._agrees(step.about["groups"]):
             return False
         columns = tuple(step.about["columns"])
@@ -89,20 +77,14 @@ class _Fitting:
         return True
 
     def _agrees(self, groups: Mapping[str, list[int]]) -> bool:
-        """One column has the same groups in all tables that merge its codes."""
+        """Return whether all tables that merge the codes of a column use the same groups."""
         if groups and not (self.is_merging and self.method.least_group):
             return False
         return all(self._groups.get(name, codes) == codes for name, codes in groups.items())
 
 
 def worth_of(noises: Iterable[Gaussian | Laplace], domain: Domain, *, is_pure: bool) -> float:
-    """What tables with such noise would cost together, in rho or in epsilon.
-
-    Args:
-        noises: Of each.
-        domain: Of the rows.
-        is_pure: Whether it is an epsilon.
-    """
+    """Return the total cost of tables with such noise: an epsilon if `is_pure`, else a rho."""
     far = float(domain.l1) if is_pure else float(domain.l2)
     apart = [far / noise.sigma for noise in noises]
     return sum(math.sqrt(2) * each if is_pure else each**2 / 2 for each in apart)
@@ -110,7 +92,7 @@ def worth_of(noises: Iterable[Gaussian | Laplace], domain: Domain, *, is_pure: b
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a run begins with, as if its own budget had paid for it: all tables, those of single columns, and whether every column has one."""
+    """Value of the reused tables in units of the budget: of all, of single columns, and whether these cover every column."""
 
     amount: Fraction
     alone: Fraction
@@ -118,11 +100,7 @@ class Known:
 
     @classmethod
     def of(cls, measurer: TableMeasurer) -> Known:
-        """From the tables that are reused, in thousandths of the budget.
-
-        Args:
-            measurer: Before its first look.
-        """
+        """Compute it, in thousandths of the budget, before the first measurement of the run."""
         tables = [
             measurement
             for measurement in measurer.measurements

@@ -37,11 +37,7 @@ class TreeModel:
     codings: tuple[Coding, ...]
 
     def table(self, columns: Columns) -> Table:
-        """Expected counts over some columns of the domain, not negative, that add up to `total`.
-
-        Args:
-            columns: In the order of the domain.
-        """
+        """Expected counts over some columns of the domain, not negative, that add up to `total`."""
         numbers = numbers_of(self.domain, self.domain.check(columns, most=MOST_COUNTED))
         table = self.beliefs.table(numbers) * self.total
         for axis, number in enumerate(numbers):
@@ -53,22 +49,12 @@ class TreeModel:
         return table
 
     def rows(self, count: int, bits: RandomBits) -> NDArray[np.int64]:
-        """So many rows of codes, a line each.
-
-        Args:
-            count: How many.
-            bits: Where randomness comes from.
-        """
+        """So many rows of codes, a line each."""
         return rows_of(self.beliefs, self.codings, count, bits)
 
 
 def numbers_of(domain: Domain, columns: Columns) -> Numbers:
-    """Columns by their place in the domain.
-
-    Args:
-        domain: Whose columns they are.
-        columns: Their names.
-    """
+    """Columns by their place in the domain."""
     places = {name: place for place, name in enumerate(domain.names)}
     return tuple(places[name] for name in columns)
 
@@ -85,12 +71,7 @@ class Start:
 
     @classmethod
     def of(cls, domain: Domain, measurements: Sequence[MeasurementResult]) -> Start:
-        """From the tables that were measured with all codes.
-
-        Args:
-            domain: What is public.
-            measurements: All that were taken; a column that none is about is taken to be even.
-        """
+        """From the tables that were measured with all codes."""
         tables: dict[int, Evidence] = {}
         weight = rows = 0.0
         for measurement in measurements:
@@ -125,11 +106,7 @@ class Start:
         return {name: codes for name, codes in groups.items() if max(codes) + 1 < len(codes)}
 
     def codings(self, groups: Groups) -> tuple[Coding, ...]:
-        """How codes return from groups; all are their own, where none are given.
-
-        Args:
-            groups: Of the columns that were merged.
-        """
+        """How codes return from groups; all are their own, where none are given."""
         return tuple(
             Coding.of(np.array(groups.get(column.name, range(column.size)), np.int64), counts)
             for column, counts in zip(self.domain.columns, self.counts, strict=True)
@@ -137,33 +114,18 @@ class Start:
 
 
 def is_of_codes(measurement: MeasurementResult) -> TypeGuard[Measured]:
-    """Whether it is a table of codes, none of them merged.
-
-    Args:
-        measurement: Of any kind.
-    """
+    """Whether it is a table of codes, none of them merged."""
     return isinstance(measurement, Measured) and not measurement.groups
 
 
 def evidence_of(domain: Domain, measurement: Measured) -> Evidence:
-    """A noisy table as the fit takes it.
-
-    Args:
-        domain: Whose columns they are.
-        measurement: The table.
-    """
+    """A noisy table as the fit takes it."""
     counts = measurement.values.astype(np.float64)
     return Evidence(numbers_of(domain, measurement.columns), counts, np.full(counts.shape, measurement.variance))
 
 
 def grouped(domain: Domain, measurement: Measured, codings: Sequence[Coding]) -> Evidence:
-    """A noisy table over the groups of a model, which are those that it was measured over, or larger.
-
-    Args:
-        domain: Whose columns they are.
-        measurement: The table.
-        codings: Of all columns of the domain.
-    """
+    """A noisy table over the groups of a model, which are those that it was measured over, or larger."""
     evidence = evidence_of(domain, measurement)
     for axis, name in enumerate(measurement.columns):
         coding = codings[evidence.columns[axis]]
@@ -177,14 +139,7 @@ def grouped(domain: Domain, measurement: Measured, codings: Sequence[Coding]) ->
 
 
 def begun(domain: Domain, start: Start, codings: Sequence[Coding], measurements: Sequence[MeasurementResult]) -> Fit:
-    """A fit that has taken in every table of some measurements.
-
-    Args:
-        domain: What is public.
-        start: What the one-column tables said.
-        codings: Of all columns.
-        measurements: Those to take in.
-    """
+    """A fit that has taken in every table of some measurements."""
     columns = [
         Evidence((i,), counts, np.full(counts.size, variance)).grouped(0, codings[i].groups)
         for i, (counts, variance) in enumerate(zip(start.counts, start.variances, strict=True))
@@ -200,22 +155,13 @@ def begun(domain: Domain, start: Start, codings: Sequence[Coding], measurements:
 
 
 def noise_in_a_cell(mechanism: Gaussian | Laplace) -> float:
-    """The expected size of a table's noise in a cell, in rows; of Laplace noise a little more than that.
-
-    Args:
-        mechanism: Of the table.
-    """
+    """The expected size of a table's noise in a cell, in rows; of Laplace noise a little more than that."""
     return math.sqrt(2 / math.pi * Measured((), np.zeros(1, np.int64), mechanism).variance)
 
 
 def groups_in(domain: Domain, measurements: Sequence[MeasurementResult], least_group: float) -> Groups:
     """Which codes a run merged: as its first choice's table was measured, and every later one says of its own columns. Where nothing was chosen, as
     earlier releases did that it reuses.
-
-    Args:
-        domain: What is public.
-        measurements: All of the run.
-        least_group: Of its method.
     """
     place = next(
         (place for place, measurement in enumerate(measurements) if isinstance(measurement, Chosen)), len(measurements)
@@ -231,11 +177,7 @@ def groups_in(domain: Domain, measurements: Sequence[MeasurementResult], least_g
 
 
 def reused_groups(measurements: Sequence[MeasurementResult]) -> Groups:
-    """Groups of codes that tables of earlier releases are over: a run that reuses them keeps to these, so that they fit its model.
-
-    Args:
-        measurements: Of a run so far. Those that are reused have the same groups of each column that they merge.
-    """
+    """Groups of codes that tables of earlier releases are over: a run that reuses them keeps to these, so that they fit its model."""
     groups: dict[str, tuple[int, ...]] = {}
     for measurement in measurements:
         if isinstance(measurement, Measured) and measurement.is_reused:
@@ -258,82 +200,38 @@ class OfTables:
     """Whether a candidate's score has its expected noise taken off."""
 
     def check(self, domain: Domain, marginals: Mapping[Columns, int]) -> None:
-        """Refuse what this method cannot do, before anything is paid.
-
-        Args:
-            domain: What is public.
-            marginals: Tables with their weights.
-        """
+        """Refuse what this method cannot do, before anything is paid."""
 
     def reuses(self, columns: Columns, marginals: Mapping[Columns, int]) -> bool:  # noqa: ARG002
-        """Whether a table of an earlier release enters its model: one of a single column, unless a method says otherwise.
-
-        Args:
-            columns: Of the table.
-            marginals: Tables with their weights.
-        """
+        """Whether a table of an earlier release enters its model: one of a single column, unless a method says otherwise."""
         return len(columns) <= 1
 
     def least_share(self, domain: Domain, marginals: Mapping[Columns, int]) -> Fraction:  # noqa: ARG002
-        """What part of the budget a look gets at least: a thousandth, divided among rounds and columns by their sizes.
-
-        Args:
-            domain: What is public.
-            marginals: Tables with their weights.
-        """
+        """What part of the budget a look gets at least: a thousandth, divided among rounds and columns by their sizes."""
         return Fraction(1, 1000 * len(domain.columns) * sum(domain.shape(domain.names)))
 
     def rounds(self, domain: Domain) -> int:  # noqa: ARG002
-        """How often it chooses: never, unless a method says otherwise.
-
-        Args:
-            domain: What is public.
-        """
+        """How often it chooses: never, unless a method says otherwise."""
         return 0
 
     def max_measurements(self, domain: Domain) -> int:
-        """How many tables and choices there are at most, unless that follows from what is wanted: columns alone up to three times, and rounds.
-
-        Args:
-            domain: What is public.
-        """
+        """How many tables and choices there are at most, unless that follows from what is wanted: columns alone up to three times, and rounds."""
         return 3 * len(domain.columns) + 4 * self.rounds(domain)
 
     def seconds(self, domain: Domain, *, candidates: int, cells: int) -> float:
-        """About how long it computes: every round makes and scores every table that it chooses among.
-
-        Args:
-            domain: What is public.
-            candidates: How many of these tables there are.
-            cells: How many cells they have together.
-        """
+        """About how long it computes: every round makes and scores every table that it chooses among."""
         return self.rounds(domain) * (candidates * _CANDIDATE + cells * _CELL)
 
     def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
-        """Looks that no choice comes before: none, unless a method says otherwise.
-
-        Args:
-            measurer: Of a rehearsal.
-            marginals: Tables with their weights.
-        """
+        """Looks that no choice comes before: none, unless a method says otherwise."""
         return None
 
     def weights(self, domain: Domain, marginals: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
-        """What may be chosen, and how much each counts; nothing, where nothing is chosen.
-
-        Args:
-            domain: What is public.
-            marginals: Tables with their weights.
-        """
+        """What may be chosen, and how much each counts; nothing, where nothing is chosen."""
         return {}
 
     def model(self, domain: Domain, measurements: Sequence[MeasurementResult]) -> Model:
-        """What follows from the measurements.
-
-        Args:
-            domain: What is public.
-            measurements: Those of a finished run.
-        """
+        """What follows from the measurements."""
         start = Start.of(domain, measurements)
         codings = start.codings(groups_in(domain, measurements, self.least_group))
         beliefs = begun(domain, start, codings, measurements).solved(gap=FINAL_GAP, most=FINAL_SWEEPS)

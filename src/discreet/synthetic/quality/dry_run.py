@@ -20,13 +20,7 @@ Noise: TypeAlias = Gaussian | Laplace
 
 
 class Rehearsal:
-    """So many rows, spread evenly over all codes, and without noise; what is measured is paid for as in a run.
-
-    Args:
-        domain: What is public.
-        budget: What would be paid.
-        rows: How many there are.
-    """
+    """So many rows, spread evenly over all codes, and without noise; what is measured is paid for as in a run."""
 
     def __init__(self, domain: Domain, budget: AdaptiveBudget, rows: int) -> None:
         self.domain, self.rows = domain, rows
@@ -61,30 +55,15 @@ class Rehearsal:
         return tables
 
     def shares(self, weights: Sequence[Number], *, of: Number | None = None) -> list[Fraction]:
-        """Parts of an amount.
-
-        Args:
-            weights: In proportion to these.
-            of: The amount; what is left, if none is given.
-        """
+        """Parts of an amount."""
         return self._meter.shares(weights, of=self.left if of is None else of)
 
     def noise(self, columns: Columns, share: Fraction) -> Noise:
-        """The noise that so much buys.
-
-        Args:
-            columns: Of a table.
-            share: Of the budget.
-        """
+        """The noise that so much buys."""
         return table_noise(self._meter.budget, self.domain, columns, share)
 
     def noisy(self, columns: Columns, mechanism: Noise) -> Measured:
-        """The table of rows that are spread evenly.
-
-        Args:
-            columns: Of the table.
-            mechanism: That would be paid for.
-        """
+        """The table of rows that are spread evenly."""
         self._meter.pay(mechanism)
         shape = self.domain.shape(columns)
         each, over = divmod(self.rows, math.prod(shape))

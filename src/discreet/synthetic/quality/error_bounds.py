@@ -49,14 +49,7 @@ class _Round:
 
 
 class Bounds:
-    """All that the measurements of one run say about the final model.
-
-    Args:
-        model: The final one.
-        measurements: All of the run, in order.
-        method: That made it.
-        marginals: What it was asked for.
-    """
+    """All that the measurements of one run say about the final model."""
 
     def __init__(
         self,
@@ -77,12 +70,7 @@ class Bounds:
         self._now: dict[Columns, Table] = {}
 
     def at(self, level: Number, tables: Sequence[Columns]) -> list[Bound]:
-        """For each table the least bound that follows; together they hold with the level's chance.
-
-        Args:
-            level: Such as 0.95.
-            tables: Over which columns.
-        """
+        """For each table the least bound that follows; together they hold with the level's chance."""
         beta = float(1 - read_level(level)) / self._statements
         rows: dict[Columns, float] = {}
         quantiles = {

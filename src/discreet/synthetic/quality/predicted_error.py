@@ -73,15 +73,7 @@ class Predicted:
 def predicted(
     method: Method, domain: Domain, marginals: Mapping[Columns, int], budget: AdaptiveBudget, rows: int
 ) -> Predicted:
-    """How exact synthetic data will be, as far as that is known.
-
-    Args:
-        method: That makes it.
-        domain: What is public.
-        marginals: Tables with their weights.
-        budget: What is paid.
-        rows: How many there are taken to be.
-    """
+    """How exact synthetic data will be, as far as that is known."""
     about = read_count(rows, name="rows_about", most=MOST_ROWS)
     rehearsal = Rehearsal(domain, budget, about)
     chosen = method.rehearse(rehearsal, marginals)
