@@ -16,13 +16,19 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from discreet.accounting.charge_units import FILTER_ORDERS, Charge, read_charge
-from discreet.accounting.conversions import epsilon_of_renyi, epsilon_of_rho, renyi_of_epsilon, rho_of_epsilon
+from discreet.accounting.conversions import (
+    delta_of_rho,
+    epsilon_of_renyi,
+    epsilon_of_rho,
+    renyi_of_epsilon,
+    rho_of_epsilon,
+)
 from discreet.accounting.periods import Period, read_period
 from discreet.core.exact import UNIT, Number, exact, finite, read_epsilon, rounded_up, units_down
 from discreet.core.loss import Loss
 from discreet.errors import BadDelta, BadInput
-from discreet.mechanisms import RandomizedResponse
 from discreet.mechanisms.mechanism import Guarantee
+from discreet.mechanisms.response import RandomizedResponse
 
 Kind: TypeAlias = Literal["hybrid", "pure", "renyi"]
 
@@ -126,9 +132,12 @@ class HybridFilter(Filter):
         return by_pure or total.rho <= _rho_cap(self.cap)
 
     def _spent(self, total: Charge) -> Loss:
-        by_rho = epsilon_of_rho(float(Fraction(total.rho, UNIT)), delta=self.delta_for_conversion)
+        rho = float(Fraction(total.rho, UNIT))
         by_pure = math.inf if total.pure is None else rounded_up(Fraction(total.pure, UNIT))
         aside = rounded_up(Fraction(total.delta, UNIT))
+        if by_pure < math.inf and delta_of_rho(rho, epsilon=by_pure) > self.delta_for_conversion:
+            return Loss(by_pure, aside)  # rho converts to more: the search for how much would take 50 ms
+        by_rho = epsilon_of_rho(rho, delta=self.delta_for_conversion)
         return Loss(by_pure, aside) if by_pure <= by_rho else Loss(by_rho, aside + self.delta_for_conversion)
 
 

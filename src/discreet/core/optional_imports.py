@@ -1,10 +1,12 @@
-"""Packages that not everybody needs: imported when something asks for them, and named with the command that installs them."""
+"""Imports that wait for their first use: optional packages, and the modules behind the names of a package."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 from discreet.errors import MissingPackage
 
@@ -52,3 +54,21 @@ def missing(module: str) -> MissingPackage:
     """
     package = package_of(module)
     return MissingPackage(f"This needs {package}, which is not installed.", next_step=f"Run: pip install {package}")
+
+
+def import_on_first_use(package: str, modules: Mapping[str, set[str]]) -> Callable[[str], Any]:
+    """A `__getattr__` for a package whose names are imported one by one, so that a command starts without the others.
+
+    Args:
+        package: The name of the package.
+        modules: The names that each of its modules provides.
+    """
+    module_of = {name: module for module, names in modules.items() for name in names}
+
+    def find(name: str) -> Any:
+        if name in module_of:
+            return getattr(import_module(f"{package}.{module_of[name]}"), name)
+        message = f"module {package!r} has no attribute {name!r}"
+        raise AttributeError(message)
+
+    return find
