@@ -1,1 +1,1 @@
-"""The API: one request per verb, the interface that all curators share, and what the local curator does with each request."""
+"""The API: one request per verb, the interface that all curators share, and the operations of the local curator."""

@@ -1,4 +1,4 @@
-"""What an operation works with: the data, its description, its ledger, and the call that it serves."""
+"""The context of an operation: engine, catalog, ledger and the call that it serves."""
 
 from __future__ import annotations
 

@@ -76,10 +76,10 @@ class LocalApi(Api):
         return planned
 
     def recall(self, request: Request[Any, Any]) -> Any:
-        """The stored result of a request that was paid for, or a refusal. Nothing is spent, read or written.
+        """Return the stored result of a charged request, or refuse. Nothing is charged, read or written.
 
         Args:
-            request: In the words in which it was paid for.
+            request: Request with the same parameters as the charged one.
         """
         return _operation(request).recall(request, self._context_of(request))
 

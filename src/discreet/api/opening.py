@@ -1,7 +1,8 @@
-"""Curators over books and sources: opened, followed by newer ones, and begun anew when the source changed.
+"""Open curators: for a catalog, for a newer catalog or data version, and after the source changed.
 
-A source is copied before the books say a word about it: what cannot be read, or changes while it is copied, begins no data version. Nor does a
-catalog count whose source cannot be read: its caps and analysts are stated last.
+The source is copied before the ledger records anything about it: a source that cannot be read, or that changes during
+the copy, starts no data version. The caps and analysts of a catalog are recorded last, so a catalog whose source cannot
+be read has no effect.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ def open_curator(
     create_ledger: bool = False,
     tell: ReportProgress = lambda *_: None,
 ) -> Curator:
-    """The curator that a catalog describes: its accounts opened, its snapshot at hand; `tell` hears which table is read for it.
+    """Open the curator of a catalog, with its accounts and its snapshot. `tell` is called for each table that is read.
 
-    With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source. With `create_ledger`, a ledger
-    that is missing is begun. The dataset is called as the folder that its catalog is in.
+    With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source. With `create_ledger`, a
+    missing ledger is created. The dataset has the name of the folder of its catalog.
     """
     place = None if isinstance(catalog, Catalog) else Path(catalog or config)
     given = catalog if isinstance(catalog, Catalog) else load_catalog(place or config)
@@ -55,11 +56,12 @@ def open_curator(
 
 
 def successor(curator: Curator, catalog: Catalog | None, *, refreshed_by: str | None = None) -> Curator:
-    """Another curator over the same books, for what is newer than `curator`: the catalog, or the data version.
+    """Open the next curator over the same ledger, for a newer catalog or data version than that of `curator`.
 
-    Both can answer; whoever is done with one closes its data. With `refreshed_by`, who wants it, a data version begins if the source changed.
-    What the catalog says of people, caps and analysts counts once everything else is there. Without one, that of `curator` goes on to be
-    served and nothing is stated: the owner may have said something else since.
+    Both curators can answer; the caller closes the data of each. With `refreshed_by` (the name that the ledger records),
+    a changed source starts a new data version. The persons, caps and analysts of `catalog` are recorded after everything
+    else succeeded. Without `catalog`, the one of `curator` stays in use and is not recorded again, because the owner may
+    have changed caps since.
     """
     declared, ledger = curator.declared if catalog is None else with_public_columns(catalog), curator.ledger
     check_ledger_matches(ledger, declared)
@@ -82,9 +84,9 @@ def refresh(
     anyway: bool = False,
     tell: ReportProgress = lambda *_: None,
 ) -> int:
-    """Begin a new data version, for the owner: the source is read anew, and answers of before are not replayed. `by` is who does it.
+    """Start a new data version, for the owner: read the source again, and no longer replay earlier answers.
 
-    Where the source is what it was, the version stays as it is, unless one is wanted `anyway`.
+    If the source has not changed, the version stays, unless `anyway` is true. The ledger records `by`, who refreshed.
     """
     catalog = with_public_columns(load_catalog(config))
     with closing(open_ledger(catalog)) as ledger:
@@ -95,13 +97,13 @@ def refresh(
 
 
 def curators_with_new_books(catalog: Catalog, *, frames: Mapping[str, Any]) -> Generator[Curator, None, None]:
-    """One curator after another over the same data, each as if nothing had ever been asked; the books of the one before are closed.
+    """Yield curators over the same data, each with an empty ledger. The ledger of the previous one is closed.
 
-    For experiments on generated data, and only where books are in memory.
+    For experiments on generated data. Only for a catalog with its ledger in memory.
     """
     if catalog.ledger != ":memory:":
         raise BadInput(
-            "Books that are kept cannot be begun anew: what was spent is spent.",
+            "A stored ledger cannot be replaced by an empty one: spent budget stays spent.",
             next_step='Experiment on generated data, with ledger.path = ":memory:".',
         )
     declared = with_public_columns(catalog, frames)
@@ -114,19 +116,19 @@ def curators_with_new_books(catalog: Catalog, *, frames: Mapping[str, Any]) -> G
 
 
 class _Opening:
-    """A curator that is about to be opened over some books, as a catalog declares it."""
+    """Opens curators of one catalog over one ledger."""
 
     def __init__(self, ledger: Ledger, declared: Catalog, dataset: str, tell: ReportProgress = lambda *_: None) -> None:
         self._ledger, self._declared, self._dataset, self._tell = ledger, declared, dataset, tell
 
     def present(self, frames: Mapping[str, Any] | None = None) -> Curator:
-        """The curator of the ledger's data version: over frames, or a source that is the one which the version was begun with."""
+        """The curator of the ledger's data version: over frames, or over the source that this version started with."""
         if frames is not None:
             return self._over(self._ledger.data_version(), frames=frames)
         return self._copied(self._present)
 
     def refreshed(self, *, by: str, anyway: bool = False) -> Curator:
-        """The curator of a new data version; of the present one where the source is what it was, unless a new one is wanted `anyway`."""
+        """The curator of a new data version; of the current one if the source is unchanged and `anyway` is false."""
         try:
             if not anyway:
                 return self.present()
@@ -145,7 +147,7 @@ class _Opening:
         return self._over(before + 1, source, lambda: ledger.refresh(source=content, after=before, by=by))
 
     def _copied(self, over: Callable[[SourceFingerprint], Curator]) -> Curator:
-        """What is opened `over` the source as it stands; once more where it changed meanwhile."""
+        """Call `over` with the fingerprint of the source; once more if the source changed during the copy."""
         try:
             return over(fingerprint_source(self._declared))
         except SourceUnsteady:
@@ -159,7 +161,7 @@ class _Opening:
         noting: Callable[[], object] = lambda: None,
         frames: Mapping[str, Any] | None = None,
     ) -> Curator:
-        """Read the data first, then have it written down, in one transaction that finds the books as they were."""
+        """Read the data, then record it in one transaction, which fails if the ledger has changed in the meantime."""
         salt = _salt(self._ledger, version)
         engine = DuckEngine(self._declared, salt=salt, version=version, source=source, frames=frames, tell=self._tell)
         with close_on_error(engine):
@@ -168,5 +170,5 @@ class _Opening:
 
 
 def _salt(ledger: Ledger, version: int) -> str:
-    """The same for one data version and independent of the data: the name of the books is both."""
+    """A salt that is fixed for a data version and independent of the data, because the name of the ledger is."""
     return f"{ledger.name()}:{version}"

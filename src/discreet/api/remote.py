@@ -1,4 +1,4 @@
-"""The curator's face over HTTP, so that a notebook does not care where the data is."""
+"""The remote curator: the interface of the local one over HTTP, so that the same code works with both."""
 
 from __future__ import annotations
 

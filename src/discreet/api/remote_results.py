@@ -1,4 +1,4 @@
-"""What comes back over HTTP: answers, watches, networks and sessions that are kept elsewhere."""
+"""Results over HTTP: answers, watches, graph answers and sessions that the server holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods made from requests: the parameters of a request are the parameters of its verb, for the type checker and for `help()`."""
+"""Methods made from requests: a verb has the parameters of its request, for the type checker and for `help()`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def verb(kind: Callable[P, Request[T, Any]]) -> Callable[Concatenate[Any, P], T]
 
 
 def plan_verb(kind: Callable[P, Request[Any, Plan]], doc: str) -> Callable[Concatenate[Any, P], Plan]:
-    """The method that plans a request: `doc` says what its plan tells."""
+    """The method that plans a request. `doc` is its docstring: what the plan contains."""
 
     def call(api: Executor, /, *args: P.args, **kwargs: P.kwargs) -> Plan:
         return api.plan(kind(*args, **kwargs))

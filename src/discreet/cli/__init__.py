@@ -1,1 +1,1 @@
-"""Commands and how they look in a terminal."""
+"""The command line: commands by user, and what they share for terminal output."""

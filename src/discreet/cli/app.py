@@ -1,4 +1,4 @@
-"""The `discreet` command: what there is, in the order in which people need it."""
+"""The `discreet` command: all subcommands, in the order in which users need them."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ GROUPS = {
                 summary="Create a task: what devices report, and how.",
                 example="discreet collect new coins --epsilon 2 --values heads,tails --publish discreet.toml",
             ),
-            # A value that begins with a minus is a value: a complaint about it would be silence, which tells it.
+            # A negative value is a value, not an option: an error would reveal it, because no report follows.
             "report": Late(
                 "collect.device_commands:report",
                 summary="Randomize one value on this device.",

@@ -66,7 +66,7 @@ def plan(request: AskRequest, context: Context) -> Explanation:
 
 
 def recall(request: AskRequest, context: Context) -> Answer:
-    """The stored answer to a query that was paid for, or a refusal. Nothing is spent, read or written."""
+    """Return the stored answer to a charged query, or refuse. Nothing is charged, read or written."""
     with context.planning():
         planned = priced_plan(request, context)
     if context.call.limit is not None:

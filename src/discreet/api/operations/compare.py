@@ -1,4 +1,7 @@
-"""Show real numbers beside a release, for the data owner only. None of it is private, none is charged or stored, and the ledger records who looked."""
+"""Show exact numbers beside a release, for the data owner only.
+
+The numbers are not private, and are neither charged nor stored. The ledger records who compared.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ from discreet.synthetic.synthetic_release import SyntheticRelease
 
 NOT_PRIVATE = "Not private: do not show, do not publish."
 DELTA = 1e-9
-"""At which a rho is told as an epsilon here, so that prices stand on one axis."""
+"""Delta at which rho is converted to epsilon here, so that all costs share one axis."""
 SECONDS = 30.0
 """That tables are compared, and the same again that models are learned; then what there is counts."""
 _LOG = logging.getLogger("discreet")
@@ -170,7 +173,7 @@ def _summary(request: CompareRequest, release: SyntheticRelease, context: Contex
 
 @contextmanager
 def _told_plainly() -> Iterator[None]:
-    """One sentence for whatever engines fail with: their text quotes cells, and ends in a log."""
+    """Replace every engine error by one fixed message. Engine errors quote cells, so only their class is logged."""
     try:
         yield
     except DiscreetError:

@@ -1,4 +1,4 @@
-"""The steps that all runs over protected rows share: from a source and a budget to a plan, and to a stored release."""
+"""Steps that all runs over protected rows share: from source and budget to a plan, and to a stored release."""
 
 from __future__ import annotations
 

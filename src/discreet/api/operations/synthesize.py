@@ -1,4 +1,4 @@
-"""Plan synthetic data and make it: undeclared values are found first, each by a query of its own."""
+"""Plan and make synthetic data. Undeclared values are found first, by one query per column."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _discoveries(request: SynthesizeRequest, context: Context) -> list[_Discover
 
 
 def _found_before(discovery: _Discovery, context: Context) -> tuple[Any, ...] | None:
-    """The values of a column, if they were found and paid for. Nothing is spent."""
+    """The values of a column if an earlier charged query found them. Free."""
     try:
         return _values_in(ask.recall(discovery.request, context.of(limit=None)))
     except NotAnswered:

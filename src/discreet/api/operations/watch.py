@@ -15,7 +15,7 @@ def run(request: WatchRequest, context: Context) -> Watch:
 
 
 def recall(request: WatchRequest, context: Context) -> Watch:
-    """A watch that was begun in the same words and is paid for, or a refusal. Nothing is spent."""
+    """Return the watch with the same parameters that was charged earlier, or refuse. Free."""
     return resume(_watch_run(request, context), context.pipeline, context.call, version=context.version)
 
 

@@ -1,1 +1,1 @@
-"""One frozen dataclass per verb: its parameters with types, limits and documentation. Every interface is made from these."""
+"""One frozen dataclass per verb, from which every interface is made: parameters with types, limits and documentation."""

@@ -1,4 +1,4 @@
-"""What every request shares: documented parameters, limits that are checked on construction, and the fields of all runs."""
+"""Base of all requests: documented parameters, limits that are checked on construction, and the fields of all runs."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class PaidRequest(Request[T, Plan]):
 
 @request
 class RunRequest(PaidRequest[T, Plan]):
-    """A run: one charge, then as many measurements of protected rows as it pays for."""
+    """A run: one charge, then all measurements of protected rows that the charge covers."""
 
     _: KW_ONLY
     epsilon: Number | None = param("Privacy cost of the run, at `delta`. There is no default.", default=None, gt=0)

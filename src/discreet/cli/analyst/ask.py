@@ -1,4 +1,4 @@
-"""`discreet ask` and `discreet explain`: a private answer with its ±, and a price before it is paid."""
+"""`discreet ask` and `discreet explain`: a private answer with its error, and its cost before the charge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`discreet bounds`: the error that nobody can avoid, beside what the mechanisms here achieve."""
+"""`discreet bounds`: lower bounds on the error of any mechanism, beside the error of the mechanisms here."""
 
 from __future__ import annotations
 

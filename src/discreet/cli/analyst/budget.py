@@ -1,4 +1,4 @@
-"""`discreet budget`: what is left, who spent it, and on what."""
+"""`discreet budget`: show the accounts and the last charges."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def budget(
 def show_bill(
     screen: Console, accounts: Sequence[Balance], queries: Sequence[PastRelease], counts: QueryCounts
 ) -> None:
-    """The accounts, the last queries with who paid for them, and how many there were."""
+    """Print the accounts, the last queries with the accounts charged for them, and the number of queries."""
     screen.print()
     screen.print(_account_table(accounts))
     for account in accounts:
@@ -88,7 +88,7 @@ def _renewing(account: Balance, renewal: Renewal) -> str:
 
 
 def _paid(query: PastRelease) -> Text:
-    """Which query, when, by whom, and who paid how much for it."""
+    """One query: its text, time, analyst, cost and the accounts charged."""
     when, who = query.time[:16].replace("T", " "), query.analyst or "owner"
     price = f"ρ {amount(query.rho)}" if query.epsilon is None else f"ε {amount(query.epsilon)}"
     price += " for an edge" if query.unit == "edge" else ""

@@ -1,4 +1,4 @@
-"""`discreet graph`: ask about a network of the catalog."""
+"""`discreet graph`: query a network of the catalog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`discreet releases`: what was made under a name, of which kind and by whom, and showing it to everybody."""
+"""`discreet releases`: list named releases, and publish one to all analysts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _facts(books: Ledger, listed: NamedRelease, analyst: str | None) -> dict[str
     try:
         stored = books.visible_answer(listed.query, analyst=analyst)
         kind = Transcript.decoded(stored).facts["purpose"]["kind"]
-    except NotAnswered:  # taken out of the ledger since
+    except NotAnswered:  # it was removed from the ledger in the meantime
         kind = None
     return {"name": listed.name, "kind": kind, "by": listed.given_by, "published": listed.is_published}
 

@@ -1,4 +1,4 @@
-"""`discreet synth`: synthetic rows of people's, and their price before it is paid."""
+"""`discreet synth`: synthetic rows of protected rows, or with --dry-run their cost."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _exactness(predicted: Predicted, *, is_said: bool) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """What is to be written: so many rows, and how good they are."""
+    """What to write: the number of synthetic rows, and the quality report."""
 
     out: Path | None
     rows: int | None
@@ -94,7 +94,7 @@ class _Files:
 
 
 def _make(curator: Curator, request: SynthesizeRequest, analyst: str | None, files: _Files, *, as_json: bool) -> None:
-    """Pay, make, write what is wanted, and say so."""
+    """Charge, synthesize, write the files and print the result."""
     with run_commands.looking_on() as on_measurement:
         release = curator.with_call(Call(analyst=analyst, on_measurement=on_measurement)).execute(request)
     count, out = max(0, round(release.total)) if files.rows is None else files.rows, files.out

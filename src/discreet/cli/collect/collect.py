@@ -1,4 +1,4 @@
-"""`discreet collect`: ask people who trust nobody, and add up what their devices say."""
+"""`discreet collect`: collect reports under local differential privacy, and estimate from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`discreet collect list | close | delete`: what an owner does with collections that have begun."""
+"""`discreet collect list | close | delete`: manage the collections of a catalog."""
 
 from __future__ import annotations
 

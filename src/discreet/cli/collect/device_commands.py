@@ -1,4 +1,4 @@
-"""`discreet collect report` and `send`: this machine as a device that answers, and keeps its messages till they arrive."""
+"""`discreet collect report` and `send`: use this machine as a device, which stores messages until delivery."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def read_task(path: Path) -> Task:
 
 
 def _client(task: Task, store: Path | None, budget: float) -> Client:
-    """This user's device: one store wherever the command is run, so that there is one budget."""
+    """This user's device. Its store does not depend on the current folder, so that there is one budget."""
     if store is None:
         store = Path.home() / ".local" / "share" / "discreet" / "device.json"
         store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""`discreet shuffle`: stand between devices and a collector, so that it cannot know whose report is whose."""
+"""`discreet shuffle`: run a shuffler, which hides from the collector which device sent which report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`discreet attack`: every attack of the lab, on what falls and on us."""
+"""`discreet attack`: run the attacks of the lab on unprotected releases and on Discreet."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def _one_of_each(results: list[Result]) -> list[Result]:
 
 
 def _table(results: list[Result], *, several: bool) -> Table:
-    """A row a duel; the attack's name where there are several."""
+    """One row per duel, with the attack's name if several attacks ran."""
     table = Table(box=None, padding=(0, 1), header_style="dim")
     for heading in ([" attack"] if several else []) + [" against"]:
         table.add_column(heading, overflow="fold")
@@ -223,7 +223,7 @@ def _table(results: list[Result], *, several: bool) -> Table:
 
 
 def _verdict(result: Result, *, comparisons: int) -> Text:
-    """Above the bound at 95 % happens to the best once in a while: then more trials tell. At 99.99 % it does not."""
+    """An estimate above the bound at 95 % happens by chance: then run more trials. At 99.99 % it is a violation."""
     if result.bound is None:
         return Text("falls")
     if result.holds(comparisons=comparisons):
@@ -242,6 +242,6 @@ def _comparisons(results: list[Result]) -> int:
 
 
 def _end(results: list[Result]) -> None:
-    """A guarantee that does not hold is a failure, whoever reads the table."""
+    """Exit with a failure if a guarantee is violated."""
     if any(_is_violated(result, comparisons=_comparisons(results)) for result in results):
         raise typer.Exit(ExitCode.VIOLATED)

@@ -1,4 +1,4 @@
-"""A first taste: one true count and ten private answers."""
+"""`discreet demo`: one true count and ten private answers to it, then the longer demonstration."""
 
 from __future__ import annotations
 

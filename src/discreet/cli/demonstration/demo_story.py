@@ -1,4 +1,4 @@
-"""The second act of the demo: a clinic, ten queries, a bill, attacks that fail, and a budget that runs out."""
+"""Second part of the demo: a clinic, ten queries with their costs, attacks that fail, and an exhausted budget."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _told(refusal: DiscreetError) -> str:
 
 
 def _difference(console: Console, catalog: Path) -> None:
-    """Differencing: everybody in the ICU, less everybody but you; through the door that an analyst has."""
+    """Run a differencing attack with the access of an analyst: everybody in the ICU, minus everybody but the victim."""
     generous = (
         catalog.read_text().replace("epsilon = 5.0", "epsilon = 1000.0").replace("ledger.sqlite", "attack.sqlite")
     )

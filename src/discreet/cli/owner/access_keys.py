@@ -1,4 +1,4 @@
-"""`discreet key` and `discreet user`: say who may come in."""
+"""`discreet key` and `discreet user`: manage access keys and the roles of users."""
 
 from __future__ import annotations
 

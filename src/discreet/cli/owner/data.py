@@ -1,4 +1,4 @@
-"""`discreet dummy`, `estimate-bounds` and `refresh`: what is done without the data of a catalog, or with it."""
+"""`discreet dummy`, `estimate-bounds` and `refresh`: commands about the data of a catalog."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def estimate_bounds(
 ) -> None:
     """Estimate bounds privately. Charged; writes the bounds and their origin into the catalog."""
     to_be_bounded(load_catalog(config), table, column)
-    _write_bounds(config, table, column, (Fraction(0), Fraction(1)), source="", is_trial=True)  # before it is paid for
+    _write_bounds(config, table, column, (Fraction(0), Fraction(1)), source="", is_trial=True)  # before the charge
     with open_curator(config, tell=tell_reading) as curator:
         found = curator.as_analyst(analyst).estimate_bounds(table, column, epsilon=epsilon)
         version = curator.version

@@ -1,4 +1,4 @@
-"""`discreet init` and `discreet import`: a first catalog with its books, so that the next command answers."""
+"""`discreet init` and `discreet import`: create a first catalog and its ledger."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _rows_to_look_at(*, asks: bool) -> int:
 
 
 def _tell_next(catalog: Catalog) -> None:
-    """What to do now, and what the catalog still lacks."""
+    """Print the next commands to run, and what the catalog still lacks."""
     table = next((table for table in catalog.tables.values() if not table.is_public), None)
     unbounded = [said for said in warnings_of(catalog) if "no bounds" in said]
     if unbounded:

@@ -1,4 +1,4 @@
-"""What `discreet init` asks the owner on a terminal, and takes from flags elsewhere: nobody but the owner decides."""
+"""The questions of `discreet init`. The owner decides: by prompts in a terminal, by flags elsewhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MANY = 12
 """Of a table with more columns than this, bounds and values are left to be written into the file."""
 _FEW_VALUES = 20
 _ROWS_OF_A_PERSON = "10"
-"""Offered where somebody has several rows. Whom nobody asks gets the catalog's default, 1, and is told."""
+"""Suggested limit if a person has several rows. Without prompts the default of catalogs, 1, applies."""
 _T = TypeVar("_T")
 
 
@@ -43,7 +43,7 @@ class Flags:
 
 
 class Interview:
-    """The owner's answers about tables that were seen. `asks` says whether there is somebody at a terminal."""
+    """The owner's answers about the profiled tables. `asks` says whether to prompt in a terminal."""
 
     def __init__(self, tables: Sequence[SeenTable], flags: Flags, *, asks: bool) -> None:
         self._flags, self._asks = flags, asks

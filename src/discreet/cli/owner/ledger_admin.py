@@ -1,4 +1,4 @@
-"""`discreet ledger new`, `backup`, `anchor` and `seal`: books that are begun, copied, noted elsewhere and sealed."""
+"""`discreet ledger new`, `backup`, `anchor` and `seal`: create, copy, anchor and seal a ledger."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def seal(
 
 
 def _read(file: Path | None, place: Place) -> bytes | None:
-    """A secret as it lay beside the ledger; or, for one that is no file, as `DISCREET_SECRET_FILE` gives it, without the line's end."""
+    """Read the earlier secret: raw bytes for a ledger file; stripped, as `DISCREET_SECRET_FILE` is, for a database URL."""
     try:
         secret = None if file is None else file.read_bytes()
         return secret.strip() if secret is not None and "://" in place.ledger else secret

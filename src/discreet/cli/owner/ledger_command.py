@@ -1,4 +1,4 @@
-"""`discreet ledger`: the books, who may spend how much of them, and whether they are sound."""
+"""`discreet ledger`: show and verify the ledger, and manage its accounts."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from discreet.results.ledger_views import holder
 
 
 class Place(NamedTuple):
-    """Where books are kept, and where their head is noted."""
+    """Where a ledger is stored, and where its anchor is."""
 
     ledger: str
     anchor: str | None
 
     def open(self) -> Ledger:
-        """The books, refused if they are older than the note."""
+        """Open the ledger. Refused if it is older than its anchor."""
         return Ledger.open(self.ledger, anchor=self.anchor)
 
     def unchecked(self) -> Ledger:
-        """The books as they are, to look at what is wrong with them."""
+        """Open the ledger without checks, to inspect a damaged one."""
         return Ledger.look(self.ledger)
 
 
 def place_of(where: str | None, config: Path) -> Place:
-    """The ledger that was named, with an anchor if one lies beside it; or the configuration's."""
+    """Location of the ledger at `where`, with the anchor beside it if one exists; otherwise that of the catalog."""
     if where is not None:
         beside = anchor_beside(where)
         return Place(where, beside if beside is not None and Path(beside).exists() else None)
@@ -123,7 +123,7 @@ def verify_books(
 
 
 def tell(verification: Verification, *, as_json: bool) -> None:
-    """What was found; nothing goes on from books that are not sound."""
+    """Print the result of a verification. Exit with a failure if the ledger is not sound."""
     if as_json:
         print_json({**asdict(verification), "sound": verification.sound})
     else:
@@ -212,7 +212,7 @@ def _cells(entry: Entry) -> tuple[str, ...]:
 
 
 def _read(written: str) -> str:
-    """A number of the books, which are exact, for people."""
+    """Format an exact number of the ledger for display."""
     return amount(float(Fraction(written)))
 
 

@@ -1,4 +1,4 @@
-"""`discreet serve`: open the door."""
+"""`discreet serve`: run the server."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def serve(
 
 @contextmanager
 def _opened(place: Path, *, demo: bool) -> Iterator[tuple[Curator, KeyStore]]:
-    """A dataset as it may be served: on books that last and add up, with its snapshot made before anybody is let in."""
+    """Open a dataset for serving: its ledger is persistent and sound, its snapshot exists before the first request."""
     catalog = load_catalog(place)
     if catalog.ledger.endswith(":memory:"):
         raise BadInput(
@@ -135,7 +135,7 @@ def _opened(place: Path, *, demo: bool) -> Iterator[tuple[Curator, KeyStore]]:
 
 
 def say_listening(host: str, port: int) -> None:
-    """Where the door is, once it is open."""
+    """Print the address once the server listens."""
     typer.echo(f"listening on {_address(host, port)}", err=True)
 
 
@@ -145,14 +145,14 @@ def _address(host: str, port: int) -> str:
 
 
 def _say_link(sessions: Sessions, address: str) -> None:
-    """Behind the # a browser sends nothing: neither a server nor a proxy ever logs the token."""
+    """Print a sign-in link. Browsers do not send what follows the #, so no server or proxy logs the token."""
     typer.echo(
         f"sign in as the data owner, once and within {LINK_SECONDS // 60} minutes, with\n  {address}/#sign-in/{sessions.create_link()}"
     )
 
 
 def _ask_for_emoji(catalog: Catalog) -> None:
-    """Something to collect. A number of its own makes every demo a new task, of which no browser has given yet."""
+    """Publish a task for the demo. Its random seed makes it a new task, which no browser has answered yet."""
     task = Task.frequency(
         "favourite emoji",
         domain=["😀", "😂", "🥰", "😎", "🤔", "😭"],
@@ -165,7 +165,7 @@ def _ask_for_emoji(catalog: Catalog) -> None:
 
 
 def _check_books(ledger: Ledger) -> None:
-    """A server grants nothing on books that do not add up: since their checkpoint, or as a whole where there is none."""
+    """Refuse to serve a damaged ledger. Verifies the entries since its checkpoint, or all entries without one."""
     verification = verify(ledger, from_checkpoint=True)
     if not verification.sound:
         raise LedgerDamaged(

@@ -1,4 +1,4 @@
-"""How an answer and its price look in a terminal."""
+"""Render an answer, an explanation and their price for a terminal."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def show_rows(screen: Console, columns: Sequence[str], rows: Sequence[_Row], wid
 
 
 def show_explanation(screen: Console, explanation: Explanation, analyst: str | None) -> None:
-    """What is told of a query before it is asked."""
+    """Print the explanation of a query."""
     screen.print("", labelled(_told(explanation, analyst)), sep="\n")
     screen.print(indented("nothing was spent", style="dim"))
     screen.print()

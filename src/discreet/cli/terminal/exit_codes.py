@@ -1,4 +1,4 @@
-"""What a command's exit code means, and how an error becomes one."""
+"""Exit codes of the commands, and the mapping from errors to exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`discreet help`: what an error code means and what to do about it, or how a command is called."""
+"""`discreet help`: explain an error code, or show the help of a command."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _list_codes(*, as_json: bool) -> None:
 
 
 def _show_command(context: typer.Context, names: list[str]) -> None:
-    """The help of a command, or who has no such name is told what comes close."""
+    """Print the help of a command. An unknown name is refused with the most similar names."""
     here: Any = context.find_root()
     for name in names:
         command = getattr(here.command, "commands", {}).get(name)

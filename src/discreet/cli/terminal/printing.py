@@ -1,4 +1,4 @@
-"""Lines and JSON. A terminal's lines break where it ends; in a pipe or a file they are as long as they are."""
+"""Print lines and JSON. Lines are wrapped at the width of a terminal, and never in a pipe or a file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ INDENT = "  "
 
 
 def print_json(facts: Any) -> None:
-    """Facts as one line that a program reads."""
+    """Print a value as one line of JSON."""
     typer.echo(json.dumps(facts, ensure_ascii=False))
 
 
 def say_done(line: str, facts: dict[str, Any], *, as_json: bool) -> None:
-    """What was done: in words, or as JSON."""
+    """Report what the command did: one line of text, or its fields as JSON."""
     if as_json:
         print_json(facts)
     else:
@@ -29,14 +29,14 @@ def say_done(line: str, facts: dict[str, Any], *, as_json: bool) -> None:
 
 
 def width_of(stream: TextIO) -> int:
-    """How many columns a line may have."""
+    """Number of columns that a line may have."""
     if not stream.isatty() and "COLUMNS" not in os.environ:
         return _ENDLESS
     return max(_NARROWEST, shutil.get_terminal_size().columns)
 
 
 def fill(text: str, *, first: str = INDENT, stream: TextIO | None = None) -> str:
-    """One paragraph in lines that begin below each other, the first after `first`."""
+    """Wrap one paragraph. The first line starts with `first`, the others are indented by its length."""
     lines = textwrap.wrap(
         " ".join(text.split()),
         width_of(stream or sys.stdout),

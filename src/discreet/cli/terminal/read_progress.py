@@ -1,4 +1,4 @@
-"""What a command says while it reads a source, which may take long: to people at a terminal, beside what it prints."""
+"""Progress of reading a source, which may take long. It goes to stderr, and only in a terminal."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ import typer
 
 
 def tell_reading(table: str, number: int, tables: int) -> None:
-    """Say that a table is being read into the snapshot, which happens once for each data version."""
+    """Print that a table is being read into the snapshot, which happens once for each data version."""
     if sys.stderr.isatty():
         typer.echo(f"reading {table} into the snapshot ({number} of {tables}) …", err=True)

@@ -1,4 +1,4 @@
-"""What commands share that make something of people's rows: their options, what they tell before and after, and the files that they write."""
+"""Shared parts of the commands that start a run: options, progress, printed plan and result, check of output files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the cost, without 
 
 @contextmanager
 def looking_on() -> Iterator[Any]:
-    """Tell people at a terminal how many looks are stored: those that are not may still be drawn anew."""
+    """Show in a terminal how many measurements are stored. Those not stored yet may be drawn again after a failure."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -39,7 +39,7 @@ def looking_on() -> Iterator[Any]:
 
 
 def show_plan(plan: RunPlan, told: Mapping[str, list[str]]) -> None:
-    """What a run would be made of and cost."""
+    """Print what a run would measure and what it would cost."""
     screen, rows = open_screen(), plan.rows_per_person
     beyond = [name for name, allowed in plan.charged.items() if not allowed]
     price = _price(plan.rho, plan.epsilon)
@@ -63,7 +63,7 @@ def show_plan(plan: RunPlan, told: Mapping[str, list[str]]) -> None:
 
 
 def tell_made(release: RunRelease, how: str) -> None:
-    """What was made, and what it cost."""
+    """Print the name of a release and what it cost."""
     facts = release.summary
     typer.echo(f"{release.name or 'a release without a name'}: {how}")
     if release.reused:
@@ -72,12 +72,12 @@ def tell_made(release: RunRelease, how: str) -> None:
 
 
 def _price(rho: float, epsilon: float | None) -> str:
-    """As what it is counted: a pure epsilon if it has one."""
+    """The cost in the unit of its account: epsilon for a pure guarantee, otherwise rho."""
     return f"ρ {amount(rho)}" if epsilon is None else f"ε {amount(epsilon)}"
 
 
 def check_file(out: Path | None, *, option: str, kinds: tuple[str, ...]) -> None:
-    """Before anything is paid for: a file can be written there, as something that is known."""
+    """Check before the charge that `out` can be written: a known file type, a new file, an existing folder."""
     if out is None:
         return
     if out.suffix[1:] not in kinds:
