@@ -204,7 +204,7 @@ def test_what_was_paid_for_is_reused_near_and_far_by_who_paid_and_by_nobody_else
     assert (plan.reused, made.reused) == (("paid for",), ["paid for"])
     assert face.synthesize(ROWS, name="reusing", reuse=True, **wanted).replayed
     assert get(server, "/reusing").json()["reused"] == ["paid for"]
-    assert "with tables of</dt><dd>paid for" in get(server, "/reusing/report", Accept="text/html").text
+    assert "reused releases</dt><dd>paid for" in get(server, "/reusing/report", Accept="text/html").text
     with discreet.connect(server.url, key=bob) as other:
         assert other.plan_synthesis(ROWS, reuse=True, **wanted).reused == ()
 

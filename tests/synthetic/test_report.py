@@ -85,4 +85,4 @@ def test_the_page_has_no_outside_parts_and_shows_names_and_values_as_text(releas
 
 def test_a_method_without_bounds_says_so(releases):
     assert summary(releases["smalldb"], 0.95)["bars"][0]["within"] is None
-    assert "says nothing about its error" in html_report(releases["smalldb"], 0.95)
+    assert "gives no error bounds" in html_report(releases["smalldb"], 0.95)

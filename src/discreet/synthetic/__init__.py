@@ -1,1 +1,1 @@
-"""Synthetic data: methods that measure people's rows through a `Measurer`, and models of what was measured. Nothing private is in here."""
+"""Synthetic data: methods that measure protected rows through a `Measurer`, and models fitted to the measurements."""

@@ -1,4 +1,4 @@
-"""Rows of nobody as files: CSV or Parquet."""
+"""Synthetic rows as files: CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ KINDS = ("csv", "parquet")
 
 
 def write_rows(rows: pa.Table, to: Path | BinaryIO, *, kind: str) -> None:
-    """Write rows of nobody."""
+    """Write rows to a file of one of `KINDS`."""
     if kind == "csv":
-        from pyarrow import csv  # noqa: PLC0415  each takes as long as a short command
+        from pyarrow import csv  # noqa: PLC0415  importing it takes as long as a short command
 
         csv.write_csv(rows, to)
     else:

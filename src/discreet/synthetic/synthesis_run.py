@@ -1,4 +1,4 @@
-"""Synthetic data as something to ask for: which tables it shall be good at, by which method; and the run that makes it."""
+"""The run that makes synthetic data: its workload, its method and its measurements."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from discreet.synthetic.methods.method_registry import METHODS
 from discreet.synthetic.methods.reused_tables import fitting_tables
 
 Workload: TypeAlias = int | Iterable[Iterable[str]]
-"""All tables over so many columns, or tables by the names of their columns."""
+"""A number of columns, for all tables over that many; or tables, each by its column names."""
 PURPOSE = "synthesize"
 MOST_TABLES = 10_000
 
 
 def workload_marginals(workload: Workload, domain: Domain) -> dict[Columns, int]:
-    """The tables that synthetic data shall be good at, each with its weight; or a refusal by name."""
+    """Return the marginals of a workload with their weights, or refuse the workload."""
     if isinstance(workload, str) or not isinstance(workload, int | Iterable):
         raise BadInput(
             "A workload is a number of columns, or a list of tables.",
@@ -38,7 +38,7 @@ def workload_marginals(workload: Workload, domain: Domain) -> dict[Columns, int]
         count, columns = read_count(workload, name="workload"), len(domain.columns)
         if count > columns:
             raise BadInput(
-                f"There are {columns} columns, and no table over {count}.",
+                f"There are {columns} columns, so there is no table over {count}.",
                 next_step=f"Give a workload of at most {columns}.",
             )
         if math.comb(columns, count) > MOST_TABLES:
@@ -52,19 +52,19 @@ def workload_marginals(workload: Workload, domain: Domain) -> dict[Columns, int]
 
 
 def tables_of(purpose: Mapping[str, Any]) -> dict[Columns, int]:
-    """The same tables from what a run says of its purpose."""
+    """Return the marginals that the stored purpose of a run names."""
     return {tuple(columns): weight for columns, weight in purpose["tables"]}
 
 
 def method_named(name: str) -> Method:
-    """A method by its name, or a refusal."""
+    """Return a method by its name."""
     if name not in METHODS:
         raise BadInput("There is no such method.", next_step=f"Use one of: {', '.join(METHODS)}.")
     return METHODS[name]
 
 
 def synthesis(basis: Basis, *, workload: Workload, method: str, reuse: Reuse | None = None) -> TableRun:
-    """The run that makes synthetic data of people's rows, with those of the tables that may be reused which its method uses. Nothing is read."""
+    """Return the run that makes synthetic data, with the earlier tables that its method can use. It reads no rows."""
     domain = basis.domain
     marginals, way = workload_marginals(workload, domain), method_named(method)
     way.check(domain, marginals)

@@ -1,4 +1,4 @@
-"""A release of synthetic data: what was drawn, and the model and the rows that anybody can make of it. Nothing private is in it."""
+"""A release of synthetic data: the noisy measurements, the model fitted to them, and rows sampled from the model."""
 
 from __future__ import annotations
 
@@ -23,46 +23,48 @@ from discreet.synthetic.synthesis_run import PURPOSE, method_named, tables_of
 
 
 class SyntheticRelease(RunRelease, kind=PURPOSE):
-    """Rows of nobody; the model is fitted when it is first needed."""
+    """Synthetic data. The model is fitted when it is first needed."""
 
     def __repr__(self) -> str:
         columns = len(self.domain.columns)
-        return f"SyntheticRelease(name={self.name!r}, method={self.method!r}, columns={columns}, measurements={len(self.transcript.own)})"
+        measurements = len(self.transcript.own)
+        return f"SyntheticRelease(name={self.name!r}, method={self.method!r}, {columns=}, {measurements=})"
 
     @property
     def method(self) -> str:
-        """By what it was made."""
+        """Name of the synthesis method."""
         return str(self.purpose["method"])
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What it was made of, in JSON."""
+        """Description of the release, in JSON form."""
         return {**super().summary, "method": self.method}
 
     @cached_property
     def model(self) -> Model:
-        """What follows from the measurements: the same for whoever has them."""
+        """The model, a function of the measurements alone."""
         return method_named(self.method).model(self.domain, measurements_in(self.transcript.steps))
 
     @property
     def total(self) -> float:
-        """About how many rows there are: an estimate, never the exact number."""
+        """Estimated number of rows, never the exact one."""
         return self.model.total
 
     def table(self, *columns: str) -> NDArray[np.float64]:
-        """Expected counts for every combination of values of some columns: an axis each, in the order of the domain.
+        """Expected counts of every combination of values: an array with one axis per column, in the order of the
+        domain.
 
         Args:
-            *columns: Their names.
+            *columns: Column names, in any order.
         """
         return self.model.table(self.domain.check(self.domain.ordered(columns)))
 
     def bounds(self, level: Number, *tables: Iterable[str]) -> list[Bound]:
-        """How far the model can be from the exact counts, table by table, measured or not: with the level's chance none is further off.
+        """Bounds on the error of the model's tables, measured or not. All hold together with probability `level`.
 
         Args:
-            level: Such as 0.95.
-            *tables: By the names of their columns; all that the release was made for, if none is named.
+            level: Confidence, such as 0.95.
+            *tables: Tables, each by its column names. Default: the tables of the release's workload.
         """
         named = [self.domain.check(self.domain.ordered(columns)) for columns in tables]
         return self._bounds.at(level, named or list(tables_of(self.purpose)))
@@ -70,16 +72,16 @@ class SyntheticRelease(RunRelease, kind=PURPOSE):
     @cached_property
     def _bounds(self) -> Bounds:
         if not isinstance(self.model, TreeModel):
-            raise BadInput("This method says nothing about its error.", next_step="Use another, such as aim.")
+            raise BadInput("This method gives no error bounds.", next_step="Use another method, such as aim.")
         measurements = measurements_in(self.transcript.steps)
         return Bounds(self.model, measurements, method_named(self.method), tables_of(self.purpose))
 
     def sample(self, count: int, *, bits: RandomBits = SYSTEM_BITS) -> pa.Table:
-        """So many synthetic rows, as an Arrow table. Nobody is a person in them. Of a bin, any value in it.
+        """Sample synthetic rows as an Arrow table. They describe no real person. A bin becomes a random value in it.
 
         Args:
-            count: How many.
-            bits: Where randomness comes from: the system, unless a test says otherwise.
+            count: Number of rows.
+            bits: Source of randomness. Default: the operating system.
         """
         codes = self.model.rows(read_count(count, name="count", least=0), bits)
         columns = [values_of(column, codes[:, at], bits) for at, column in enumerate(self.domain.columns)]

@@ -24,7 +24,10 @@ MOST_NOISE = 2**40
 """Largest noise of the estimated row count, in rows. It keeps the model's integers within 64 bits."""
 
 MOST_SCORED = 2**25
-"""Cells of all candidate tables of a round. They are in memory together: 8 bytes each, twice that while they are built."""
+"""Cells of all candidate tables of a round.
+
+They are in memory together: 8 bytes each, twice that while they are built.
+"""
 _MEASUREMENTS_PER_COLUMN = 12
 """Measurements besides the candidate tables: each column up to three times, and what the rounds measure."""
 

@@ -1,7 +1,9 @@
 """AIM: measure, round by round, the table that the model so far is most wrong about.
 
-Citation: McKenna, Mullins, Sheldon, Miklau 2022 (arXiv:2201.12677). Different here: one-column tables share their part by
-size; rare values and thin bins are merged before the rounds; tables whose noise exceeds their content are not candidates;
+Citation: McKenna, Mullins, Sheldon, Miklau 2022 (arXiv:2201.12677). Different here: one-column tables share
+    their part by
+size; rare values and thin bins are merged before the rounds; tables whose noise exceeds their content are not
+candidates;
 small data get one-column tables only; and the choice is charged for scores that are not monotone.
 """
 
@@ -26,7 +28,9 @@ from discreet.synthetic.models.synthetic_model import OfTables, Start, noise_in_
 FIRST = Fraction(1, 20)
 """Least part of the budget for the one-column tables."""
 LEAST_SIGNAL = 150
-"""Unit of the signal, rows / L2 sensitivity * sqrt(rho): one-column tables get sqrt(LEAST_SIGNAL / signal) of the budget."""
+"""Unit of the signal, rows / L2 sensitivity * sqrt(rho): one-column tables get sqrt(LEAST_SIGNAL / signal) of the
+budget.
+"""
 MOST_ALONE = Fraction(4, 5)
 """If the one-column tables would get more of the budget than this, they get all of it: wider tables are not worth their
 cost."""
@@ -56,13 +60,23 @@ class Aim(OfTables):
         """Return True: the model can use every table of an earlier release."""
         return True
 
-    def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
-        """Measure every column. Return the noise of the first round, or None without rounds; later rounds cost as much or more."""
+    def measure_before_choices(
+        self,
+        measurer: TableMeasurer,
+        marginals: Mapping[Columns, int],  # noqa: ARG002
+    ) -> Gaussian | Laplace | None:
+        """Measure every column.
+
+        Return the noise of the first round, or None without rounds; later rounds cost as much or more.
+        """
         share = self._alone(measurer, Known.of(measurer))
         return measurer.noise((), share * MEASURING) if share else None
 
     def _alone(self, measurer: TableMeasurer, known: Known) -> Fraction:
-        """Measure the columns that earlier releases do not cover. Return the budget of the first round, 0 without rounds."""
+        """Measure the columns that earlier releases do not cover.
+
+        Return the budget of the first round, 0 without rounds.
+        """
         domain, budget = measurer.domain, measurer.budget
         first = Fraction(0) if known.has_every_column and known.alone >= budget * FIRST else budget * FIRST
         if first:
@@ -160,7 +174,9 @@ class Rounds:
         return names[self._measurer.worst(estimates, weights, penalties_of(estimates, noise), choice)]
 
     def _learn(self, numbers: Numbers, measurement: Measured) -> None:
-        """Add a table to the model, and raise the next round's budget if the table changed the model by less than its noise."""
+        """Add a table to the model, and raise the next round's budget if the table changed the model by less than its
+        noise.
+        """
         before = self._progress.expected(numbers)
         self._progress.take(measurement)
         learned = float(np.abs(self._progress.expected(numbers) - before).sum())

@@ -69,7 +69,8 @@ def within_limits(weights: Mapping[Columns, int]) -> dict[Columns, int]:
 
 
 def is_drowned(cells: int, noise: float, rows: float) -> bool:
-    """Return whether the noise of a table exceeds the largest distance between two tables, which is twice the row count.
+    """Return whether the noise of a table exceeds the largest distance between two tables, which is twice the row
+    count.
 
     Args:
         cells: Number of cells of the table.

@@ -30,7 +30,9 @@ class Fixed(OfTables):
             )
 
     def reuses(self, columns: Columns, marginals: Mapping[Columns, int]) -> bool:
-        """Return whether the model can use an earlier table: only one inside a marginal, so that the model does not grow."""
+        """Return whether the model can use an earlier table: only one inside a marginal, so that the model does not
+        grow.
+        """
         return len(columns) <= 1 or any(set(columns) <= set(table) for table in marginals)
 
     def least_share(self, domain: Domain, marginals: Mapping[Columns, int]) -> Fraction:
@@ -51,6 +53,6 @@ class Fixed(OfTables):
         for columns, share in zip(weights, shares, strict=True):
             measurer.noisy(columns, measurer.noise(columns, share))
 
-    def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> None:
+    def measure_before_choices(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> None:
         """Take all measurements: this method chooses nothing."""
         self.measure(measurer, marginals)

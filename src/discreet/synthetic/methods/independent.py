@@ -17,6 +17,6 @@ class Independent(OfTables):
         """Spend the budget on one table per column."""
         measure_each(measurer, measurer.left)
 
-    def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> None:
+    def measure_before_choices(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> None:
         """Take all measurements: this method chooses nothing."""
         self.measure(measurer, marginals)

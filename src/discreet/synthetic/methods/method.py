@@ -54,7 +54,10 @@ class Method(Protocol):
         """Return whether the model can use a table of an earlier release."""
 
     def least_share(self, domain: Domain, marginals: Mapping[Columns, int]) -> Fraction:
-        """Return the least part of the budget that a measurement gets. If its noise cannot be sampled, the run is refused."""
+        """Return the least part of the budget that a measurement gets.
+
+        If its noise cannot be sampled, the run is refused.
+        """
 
     def max_measurements(self, domain: Domain) -> int:
         """Return the largest number of tables and choices, whatever is sampled.
@@ -68,7 +71,9 @@ class Method(Protocol):
     def measure(self, measurer: Measurer, marginals: Mapping[Columns, int]) -> None:
         """Spend the budget on measurements that make the model accurate on the marginals."""
 
-    def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace | None:
+    def measure_before_choices(
+        self, measurer: TableMeasurer, marginals: Mapping[Columns, int]
+    ) -> Gaussian | Laplace | None:
         """Take the measurements of `measure` that precede any choice.
 
         Return the noise of the first chosen table, which is no less than that of later ones; None if none is chosen.

@@ -1,4 +1,6 @@
-"""State of a run: merged codes, added tables, current model. Methods and the later error bounds replay the same states."""
+"""State of a run: merged codes, added tables, current model. Methods and the later error bounds replay the same
+states.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Mst(OfTables):
 
     def measure(self, measurer: Measurer, marginals: Mapping[Columns, int]) -> None:
         """Spend the budget on columns and on the pairs of a tree."""
-        noise = self.rehearse(measurer, marginals)
+        noise = self.measure_before_choices(measurer, marginals)
         if noise is None:
             return
         pairs = len(measurer.domain.columns) - 1
@@ -42,7 +42,11 @@ class Mst(OfTables):
         for columns, share in zip(chosen, coarse.shares([1] * pairs), strict=True):
             coarse.noisy(columns, coarse.noise(columns, share))
 
-    def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
+    def measure_before_choices(
+        self,
+        measurer: TableMeasurer,
+        marginals: Mapping[Columns, int],  # noqa: ARG002
+    ) -> Gaussian | Laplace | None:
         """Measure every column. Return the noise of a pair, or None if there are no pairs."""
         pairs = len(measurer.domain.columns) - 1
         measure_each(measurer, measurer.budget / 3 if pairs else measurer.left)

@@ -24,12 +24,14 @@ MOST_CELLS = 250_000
 
 
 class Mwem(OfTables):
-    """The classic method, for comparison: no one-column tables, no annealing, half of each round's budget for its choice."""
+    """The classic method, for comparison: no one-column tables, no annealing, half of each round's budget for its
+    choice.
+    """
 
     def measure(self, measurer: Measurer, marginals: Mapping[Columns, int]) -> None:
         """Spend the budget on the row count, then on rounds."""
         domain = measurer.domain
-        self.rehearse(measurer, marginals)
+        self.measure_before_choices(measurer, marginals)
         progress = Progress(domain, measurer.measurements, {})
         weights = self.weights(domain, marginals)
         names = {numbers_of(domain, columns): columns for columns in weights}
@@ -46,7 +48,7 @@ class Mwem(OfTables):
             chosen = measurer.worst(estimates, listed, dict.fromkeys(estimates, 0), choice)
             progress.take(measurer.noisy(chosen, measurer.noise(chosen, measuring)))
 
-    def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace:  # noqa: ARG002
+    def measure_before_choices(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace:  # noqa: ARG002
         """Measure the row count. Return the noise of every round."""
         measurer.noisy((), measurer.noise((), measurer.budget * FOR_ROWS))
         return measurer.noise((), self._halves(measurer)[1])

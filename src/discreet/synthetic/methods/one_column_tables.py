@@ -10,7 +10,8 @@ from discreet.measurement.measurer import TableMeasurer
 def power_of_share(measurer: TableMeasurer) -> float:
     """Return the power p so that budget shares in proportion to cells**p minimise the total error over all cells.
 
-    A table of n cells that gets rho has an error of n / sqrt(rho): least at rho in proportion to n^(2/3); for a pure epsilon at n^(1/2).
+    A table of n cells that gets rho has an error of n / sqrt(rho): least at rho in proportion to n^(2/3); for a
+    pure epsilon at n^(1/2).
     """
     return 1 / 2 if measurer.is_pure else 2 / 3
 

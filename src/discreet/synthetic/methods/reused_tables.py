@@ -92,7 +92,9 @@ def worth_of(noises: Iterable[Gaussian | Laplace], domain: Domain, *, is_pure: b
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Value of the reused tables in units of the budget: of all, of single columns, and whether these cover every column."""
+    """Value of the reused tables in units of the budget: of all, of single columns, and whether these cover every
+    column.
+    """
 
     amount: Fraction
     alone: Fraction

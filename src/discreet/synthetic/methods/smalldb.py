@@ -51,7 +51,8 @@ class SmallDb(OfTables):
         rows = Start.of(measurer.domain, measurer.measurements).total
         cells = measurer.domain.cells(measurer.domain.names)
         epsilon = float(measurer.small_choice(LEAST_LENGTH, measurer.left).epsilon)
-        # One cell stands for rows / length rows; the choice errs by 2 / epsilon times the logarithm of the number of databases.
+        # One cell stands for rows / length rows; the choice errs by 2 / epsilon times the logarithm of the number of
+        # databases.
         balanced = round(math.sqrt(rows * epsilon / (4 * math.log(max(cells, 2)))))
         longest = int(math.log(QUICKLY_SEEN) / math.log(max(cells, 2)) + 1e-9)
         length = max(LEAST_LENGTH, min(balanced, longest, MOST_LENGTH))

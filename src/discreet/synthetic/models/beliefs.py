@@ -55,7 +55,8 @@ def _letters(all_columns: Sequence[int], columns: Sequence[int]) -> str:
 
 
 def calibrated(tree: Tree, sizes: Sequence[int], potentials: Iterable[tuple[Columns, Table]]) -> list[Table]:
-    """Belief propagation in log space: each clique's shares under the law proportional to exp of the sum of all potentials.
+    """Belief propagation in log space: each clique's shares under the law proportional to exp of the sum of all
+    potentials.
 
     Args:
         tree: Whose cliques hold the columns of every potential.
@@ -110,7 +111,9 @@ class Beliefs:
 
 
 class _Elimination:
-    """One table over columns of several cliques: conditional shares multiplied along the part of the tree between them."""
+    """One table over columns of several cliques: conditional shares multiplied along the part of the tree between
+    them.
+    """
 
     def __init__(self, beliefs: Beliefs, columns: Columns) -> None:
         self._beliefs, self._columns, self._wanted = beliefs, columns, set(columns)

@@ -1,4 +1,6 @@
-"""Fewer codes than the domain has: rare values and thin neighbouring bins are merged by their noisy counts, and return by their noisy shares."""
+"""Fewer codes than the domain has: rare values and thin neighbouring bins are merged by their noisy counts, and return
+by their noisy shares.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,8 @@ def smoothed(counts: Table, sigma: float) -> Table:
 
 
 def without_negatives(counts: Table, total: float) -> Table:
-    """The nearest counts that are not negative and add up to the total: the same is taken off all, and what is below zero is zero.
+    """The nearest counts that are not negative and add up to the total: the same is taken off all, and what is below
+    zero is zero.
 
     Args:
         counts: Noisy ones.

@@ -15,7 +15,9 @@ Columns = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Cliques whose parents come before them, and what each shares with its parent: nothing, where nothing joins the two."""
+    """Cliques whose parents come before them, and what each shares with its parent: nothing, where nothing joins the
+    two.
+    """
 
     cliques: tuple[Columns, ...]
     parents: tuple[int, ...]
@@ -35,7 +37,9 @@ class Tree:
 
     @classmethod
     def _spanning(cls, cliques: list[Columns]) -> Tree:
-        """Joined by Prim's algorithm on the number of shared columns: for the cliques of an elimination that is a junction tree."""
+        """Joined by Prim's algorithm on the number of shared columns: for the cliques of an elimination that is a
+        junction tree.
+        """
         masks = [mask_of(clique) for clique in cliques]
         order, parents, latest = [0], [-1], 0
         nearest = dict.fromkeys(range(1, len(cliques)), (-1, 0))  # shared columns, and minus the place of whom with

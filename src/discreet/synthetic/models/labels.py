@@ -1,4 +1,6 @@
-"""Codes of synthetic rows as values: a declared value stands for itself, a bin for any number or day in it, each as likely as the others."""
+"""Codes of synthetic rows as values: a declared value stands for itself, a bin for any number or day in it, each as
+likely as the others.
+"""
 
 from __future__ import annotations
 

@@ -61,7 +61,9 @@ def numbers_of(domain: Domain, columns: Columns) -> Numbers:
 
 @dataclass(frozen=True)
 class Start:
-    """What the one-column tables say: how many rows there are, and how often each code comes, without what noise explains."""
+    """What the one-column tables say: how many rows there are, and how often each code comes, without what noise
+    explains.
+    """
 
     domain: Domain
     total: float
@@ -160,7 +162,9 @@ def noise_in_a_cell(mechanism: Gaussian | Laplace) -> float:
 
 
 def groups_in(domain: Domain, measurements: Sequence[MeasurementResult], least_group: float) -> Groups:
-    """Which codes a run merged: as its first choice's table was measured, and every later one says of its own columns. Where nothing was chosen, as
+    """Which codes a run merged: as its first choice's table was measured, and every later one says of its own columns.
+
+    Where nothing was chosen, as
     earlier releases did that it reuses.
     """
     place = next(
@@ -177,7 +181,9 @@ def groups_in(domain: Domain, measurements: Sequence[MeasurementResult], least_g
 
 
 def reused_groups(measurements: Sequence[MeasurementResult]) -> Groups:
-    """Groups of codes that tables of earlier releases are over: a run that reuses them keeps to these, so that they fit its model."""
+    """Groups of codes that tables of earlier releases are over: a run that reuses them keeps to these, so that they
+    fit its model.
+    """
     groups: dict[str, tuple[int, ...]] = {}
     for measurement in measurements:
         if isinstance(measurement, Measured) and measurement.is_reused:
@@ -193,7 +199,9 @@ class OfTables:
     """What methods have in common whose model follows from tables alone."""
 
     version: int = 1
-    """Raised with every change of what is asked for after which outcomes: so that no run is gone on with by other rules."""
+    """Raised with every change of what is asked for after which outcomes: so that no run is gone on with by other
+    rules.
+    """
     least_group: float = 0
     """A group of codes has at least so many rows for each row of a first round's noise in a cell; 0 merges none."""
     is_penalised = False
@@ -203,7 +211,9 @@ class OfTables:
         """Refuse what this method cannot do, before anything is paid."""
 
     def reuses(self, columns: Columns, marginals: Mapping[Columns, int]) -> bool:  # noqa: ARG002
-        """Whether a table of an earlier release enters its model: one of a single column, unless a method says otherwise."""
+        """Whether a table of an earlier release enters its model: one of a single column, unless a method says
+        otherwise.
+        """
         return len(columns) <= 1
 
     def least_share(self, domain: Domain, marginals: Mapping[Columns, int]) -> Fraction:  # noqa: ARG002
@@ -215,14 +225,20 @@ class OfTables:
         return 0
 
     def max_measurements(self, domain: Domain) -> int:
-        """How many tables and choices there are at most, unless that follows from what is wanted: columns alone up to three times, and rounds."""
+        """How many tables and choices there are at most, unless that follows from what is wanted: columns alone up to
+        three times, and rounds.
+        """
         return 3 * len(domain.columns) + 4 * self.rounds(domain)
 
     def seconds(self, domain: Domain, *, candidates: int, cells: int) -> float:
         """About how long it computes: every round makes and scores every table that it chooses among."""
         return self.rounds(domain) * (candidates * _CANDIDATE + cells * _CELL)
 
-    def rehearse(self, measurer: TableMeasurer, marginals: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
+    def measure_before_choices(
+        self,
+        measurer: TableMeasurer,  # noqa: ARG002
+        marginals: Mapping[Columns, int],  # noqa: ARG002
+    ) -> Gaussian | Laplace | None:
         """Looks that no choice comes before: none, unless a method says otherwise."""
         return None
 

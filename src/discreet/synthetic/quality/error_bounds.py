@@ -1,12 +1,15 @@
-"""How wrong a model can be, table by table, measured or not: all statements together hold with one confidence.
+"""Error bounds of a model for any tables, measured or not. All bounds hold together with one confidence.
 
-A measured table's noise is fresh, so the exact table is within its quantile. A table that was a candidate and not chosen scored not much above the
-one that was, by the choice's own guarantee; so in every round, with chances that are added up,
+The noise of a measured table is independent, so the exact table is within the noise's quantile. By the utility
+guarantee
+of the exponential mechanism, a candidate that was not chosen scored little more than the chosen table. So in
+every round,
+by a union bound over all statements,
 
     w_A (‖exact_A − e_A‖ − b_A)  ≤  w_t (‖y_t − e_t‖ + quantile − b_t) + (2Δ / ε) ln(candidates / β)
 
-where t was chosen, e are the estimates of that round and y_t is what was then measured. To that comes how far the final model is from e_A. A part of
-a table is never further off than the table.
+where t was chosen, e are the estimates of that round and y_t is what was then measured. The distance of
+the final model from e_A is added. The error of a part of a table is at most that of the table.
 """
 
 from __future__ import annotations
@@ -29,18 +32,21 @@ from discreet.synthetic.quality.table_tails import noise_quantile
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Of one table, over groups of codes where codes were merged: the model's counts and the exact ones differ by at most `rows`, added up over all cells."""
+    """Bound of one table: the model's counts and the exact ones differ by at most `rows`, summed over all cells.
+
+    Where the run merged codes, cells are over the groups of codes.
+    """
 
     columns: Columns
     rows: float
     share: float
-    """Of all rows, about; about 2 is as wrong as can be."""
+    """The same as a share of the estimated row count. The largest possible error is about 2."""
     is_measured: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """A choice that was followed by the chosen table's measurement."""
+    """A choice, and the measurement of the chosen table."""
 
     chosen: Chosen
     estimates: Mapping[Columns, Counts]
@@ -49,7 +55,7 @@ class _Round:
 
 
 class Bounds:
-    """All that the measurements of one run say about the final model."""
+    """Error bounds that follow from the measurements of one run."""
 
     def __init__(
         self,
@@ -65,12 +71,12 @@ class Bounds:
         self._rounds = _rounds(model.domain, measurements, method)
         reused = sum(measurement.is_reused for measurement in self._measured)
         taken = len(self._measured) + len(self._rounds) - reused
-        # How many there were depends on what was drawn; how many there can be does not.
+        # The number of measurements taken depends on sampled values; the largest possible number does not.
         self._statements = max(1, taken, method.max_measurements(model.domain)) + reused
         self._now: dict[Columns, Table] = {}
 
     def at(self, level: Number, tables: Sequence[Columns]) -> list[Bound]:
-        """For each table the least bound that follows; together they hold with the level's chance."""
+        """Return the smallest valid bound of each table. All hold together with probability `level`."""
         beta = float(1 - read_level(level)) / self._statements
         rows: dict[Columns, float] = {}
         quantiles = {
@@ -83,7 +89,8 @@ class Bounds:
             self._note_round(rows, one_round, quantiles[id(one_round.measurement)], beta)
         measured = {measurement.columns for measurement in self._measured}
         total = self._model.total
-        # There are no more rows than a measured table has, its noise allowed for: whatever the model says, it is no further off than all of them.
+        # The row count is at most the sum of a measured table plus its noise quantile, which bounds the error of any
+        # table.
         most = min(
             (float(measurement.values.sum()) + quantiles[id(measurement)] for measurement in self._measured),
             default=math.inf,
@@ -110,7 +117,7 @@ class Bounds:
             self._note(rows, columns, penalties[columns] / GRID + best / self._weights[columns] + moved)
 
     def _off(self, measurement: Measured) -> float:
-        """How far the final model is from a measured table; a table of codes is compared group by group."""
+        """Return the L1 distance of the final model from a measured table, over the groups of the model."""
         counts = grouped(self._model.domain, measurement, self._model.codings).counts
         return float(np.abs(counts - self._final(measurement.columns)).sum())
 
@@ -122,7 +129,7 @@ class Bounds:
 
 
 def _rounds(domain: Domain, measurements: Sequence[MeasurementResult], method: Method) -> list[_Round]:
-    """The run once more, as far as the model goes: what each choice was made by."""
+    """Replay the models of the run, to find the estimates behind each choice."""
     first = next(
         (place for place, measurement in enumerate(measurements) if isinstance(measurement, Chosen)), len(measurements)
     )

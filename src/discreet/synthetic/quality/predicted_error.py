@@ -1,7 +1,10 @@
-"""How exact synthetic data will be, before it is paid for: from what is public alone, and a number of rows that is declared or assumed.
+"""Predicted error of synthetic data, before the charge: from public values and a declared or assumed row count.
 
-A method takes those measurements that it takes whatever the data are, on a rehearsal: rows of nobody, as many as are assumed. Their noise is then known, and
-so is that of the tables it will choose. Which ones it chooses, and how well the others follow from them, is a matter of the data: of that nothing is said.
+A dry run on made-up rows takes the measurements that do not depend on the data. This gives their noise, and the
+noise of
+the tables that the method will choose. Which tables it chooses, and how well the others follow from them,
+depends on the
+data, so it is not predicted.
 """
 
 from __future__ import annotations
@@ -18,11 +21,11 @@ from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.synthetic.methods.candidates import is_drowned
 from discreet.synthetic.methods.method import Method
 from discreet.synthetic.models.synthetic_model import noise_in_a_cell
-from discreet.synthetic.quality.dry_run import Noise, Rehearsal
+from discreet.synthetic.quality.dry_run import DryRun, Noise
 
 MOST_ROWS = 2**40
 MOST_ERROR = 2.0
-"""Of two tables of shares, all cells added up."""
+"""Largest L1 distance of two tables of shares."""
 NOT_PROMISED = (
     "A table that is not measured follows from those that are. How near it comes depends on the data, and nothing is promised before it is paid "
     "for: once it is made, `bounds` says how far off every table can be."
@@ -31,53 +34,57 @@ NOT_PROMISED = (
 
 @dataclass(frozen=True, slots=True)
 class PredictedColumn:
-    """A column alone. Both are None where its counts are not measured for themselves."""
+    """Prediction for a column. Both errors are None if the method does not measure the column by itself."""
 
     column: str
     within: float | None
-    """How far off one count will be, in rows: no further in 95 % of all releases."""
+    """Error of one count in rows, not exceeded in 95 % of all releases."""
     error: float | None
-    """What to expect of all counts together: differences added up, as a share of the rows that are assumed. 2 is as wrong as can be."""
+    """Expected L1 error of all counts, as a share of the assumed rows. The largest possible error is 2."""
 
 
 @dataclass(frozen=True, slots=True)
 class PredictedTables:
-    """Tables over so many columns: of those that will be measured, or may be. What is said of errors is None where none of them can be."""
+    """Prediction for the tables of `width` columns that are measured or may be.
+
+    Errors are None if none is measurable.
+    """
 
     width: int
     tables: int
     measurable: int
-    """How many of them noise would not drown, if nothing is merged."""
+    """Number of tables whose noise does not exceed their content, if no codes are merged."""
     is_chosen: bool
-    """Whether only those are measured that the method chooses, by what it sees."""
+    """Whether the method measures only tables that it chooses by the data."""
     within: float | None
-    """As of a column, of one count of a measured table."""
+    """Error of one count of a measured table, as for a column."""
     least_error: float | None
     typical_error: float | None
     most_error: float | None
-    """As of a column: of the table that will be nearest, of the middle one, and of the one furthest off; of those that are measurable, if they are measured."""
+    """Expected L1 error, as for a column: least, median and largest over the measurable tables, if they are measured.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """How exact synthetic data will be; nothing of it depends on a protected row."""
+    """Predicted error of synthetic data. It does not depend on any protected row."""
 
     rows_about: int
-    """How many rows there are taken to be."""
+    """Assumed number of rows."""
     columns: tuple[PredictedColumn, ...]
     tables: tuple[PredictedTables, ...]
     otherwise: str
-    """What is said of all other tables."""
+    """Statement about all other tables."""
 
 
 def predicted(
     method: Method, domain: Domain, marginals: Mapping[Columns, int], budget: AdaptiveBudget, rows: int
 ) -> Predicted:
-    """How exact synthetic data will be, as far as that is known."""
+    """Return the predicted error of synthetic data."""
     about = read_count(rows, name="rows_about", most=MOST_ROWS)
-    rehearsal = Rehearsal(domain, budget, about)
-    chosen = method.rehearse(rehearsal, marginals)
-    measured = rehearsal.tables
+    dry_run = DryRun(domain, budget, about)
+    chosen = method.measure_before_choices(dry_run, marginals)
+    measured = dry_run.tables
     columns = tuple(_column(name, measured.get((name,), []), domain.column(name).size, about) for name in domain.names)
     noises: dict[Columns, Noise | None] = dict.fromkeys(marginals)
     noises |= dict.fromkeys(method.weights(domain, marginals), chosen)
@@ -91,7 +98,7 @@ def predicted(
 
 
 def _column(name: str, noises: Sequence[Noise], size: int, rows: int) -> PredictedColumn:
-    """A column that is measured twice is as near as both together."""
+    """Return a column's prediction. Repeated measurements are combined with inverse-variance weights."""
     if not noises:
         return PredictedColumn(name, None, None)
     first = noises[0]
@@ -101,7 +108,7 @@ def _column(name: str, noises: Sequence[Noise], size: int, rows: int) -> Predict
 
 
 def _tables(width: int, tables: Sequence[tuple[int, Noise | None]], rows: int, chosen: Noise | None) -> PredictedTables:
-    """Tables of so many columns, each with its cells and noise."""
+    """Return the prediction for tables of one width, each given by its cells and noise."""
     heard = [
         (cells, noise)
         for cells, noise in tables

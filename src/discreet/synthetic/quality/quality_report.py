@@ -1,4 +1,4 @@
-"""How good a release of synthetic data is, from what was drawn for it alone: in JSON, and as a page of HTML without outside parts."""
+"""Quality report of a synthetic release, from the release alone: as JSON, and as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from discreet.synthetic.synthetic_release import SyntheticRelease
 from discreet.viz.html_page import page
 
 _MOST_LABELS = 3
-"""Of values that a run put together: the others are counted."""
+"""Labels shown of merged values; the rest are only counted."""
 _CELL = 44
 _INTRODUCTION = (
-    "<p>Rows of nobody, made from noisy counts. All that is said here follows from what was drawn; none of it looked at the data a second time. "
-    "A bound says how far counts of the synthetic data can be from the exact ones, added up over a table: all bounds hold together, in {level} of all releases.</p>"
+    "<p>Synthetic rows, made from noisy counts. This report uses the noisy counts only; it does not read the data again. "
+    "A bound limits the difference between the synthetic and the exact counts, summed over a table. "
+    "All bounds hold together in {level} of all releases.</p>"
 )
 
 
 def summary(release: SyntheticRelease, level: Number) -> dict[str, Any]:
-    """What it was made of; every column's counts, with how far off all of them together are at most; and the same of every pair, without counts.
+    """Return the release's description, the counts and error bound of every column, and the error bound of every pair.
 
-    Values that were put together by the run are one here: bounds are about them together.
+    Values that the run merged are one value here, because bounds hold for the merged values.
 
     Args:
-        release: With or without bounds.
-        level: The chance that no bound is wrong, such as 0.95.
+        release: A release; its method may or may not give bounds.
+        level: Probability that all bounds hold, such as 0.95.
     """
     names = release.domain.names
     pairs = list(combinations(names, 2))
@@ -49,17 +50,17 @@ def summary(release: SyntheticRelease, level: Number) -> dict[str, Any]:
 
 
 def html_report(release: SyntheticRelease, level: Number) -> str:
-    """The same as a page: bars with bounds, and a heat map of pairs.
+    """Return the report as an HTML page: bars with bounds, and a heat map of pairs.
 
     Args:
-        release: With or without bounds.
-        level: The chance that no bound is wrong, such as 0.95.
+        release: A release; its method may or may not give bounds.
+        level: Probability that all bounds hold, such as 0.95.
     """
-    facts = summary(release, level)
-    parts = [_INTRODUCTION.format(level=f"{100 * facts['level']:g} %"), _made_of(facts), "<h2>Columns</h2>"]
-    parts += [_bars(column) for column in facts["bars"]]
-    if facts["pairs"] and facts["pairs"][0]["share"] is not None:
-        parts += ["<h2>Pairs of columns</h2>", _heat_map(list(release.domain.names), facts["pairs"])]
+    report = summary(release, level)
+    parts = [_INTRODUCTION.format(level=f"{100 * report['level']:g} %"), _description_list(report), "<h2>Columns</h2>"]
+    parts += [_bars(column) for column in report["bars"]]
+    if report["pairs"] and report["pairs"][0]["share"] is not None:
+        parts += ["<h2>Pairs of columns</h2>", _heat_map(list(release.domain.names), report["pairs"])]
     return page(f"Synthetic data: {release.name or 'a release without a name'}", "".join(parts))
 
 
@@ -76,7 +77,7 @@ def _bound(bound: Bound | None) -> dict[str, Any]:
 
 
 def _column(release: SyntheticRelease, name: str) -> dict[str, Any]:
-    """The counts of a column's values, those of a group together."""
+    """Return the counts of a column's values, merged values as one."""
     column, counts = release.domain.column(name), release.table(name)
     groups = np.arange(column.size)
     if isinstance(release.model, TreeModel):
@@ -85,12 +86,12 @@ def _column(release: SyntheticRelease, name: str) -> dict[str, Any]:
     for code, group in enumerate(groups.tolist()):
         members.setdefault(group, []).append(code)
     sums = np.bincount(groups, weights=counts)
-    values = [{"label": _together(column, codes), "count": float(sums[group])} for group, codes in members.items()]
+    values = [{"label": _group_label(column, codes), "count": float(sums[group])} for group, codes in members.items()]
     return {"column": name, "values": values}
 
 
-def _together(column: Column, codes: list[int]) -> str:
-    """The values of a group: neighbours among numbers or days as a range, others one by one."""
+def _group_label(column: Column, codes: list[int]) -> str:
+    """Return the label of a group: a range for numbers and days, else a list of values."""
     ranges: list[tuple[int, int]] = []
     for code in codes:
         if column.is_ordered and ranges and code == ranges[-1][1] + 1 and column.labels[code] is not None:
@@ -102,38 +103,38 @@ def _together(column: Column, codes: list[int]) -> str:
     return ", ".join(labels[:_MOST_LABELS]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _made_of(facts: dict[str, Any]) -> str:
-    rows, price = facts["rows_per_person"], f"ρ {amount(facts['rho'])}"
-    told = {
-        "made by": f"{facts['method']}, {facts['measurements']} measurements",
-        "with tables of": ", ".join(facts["reused"]) or "no earlier release",
-        "rows that count": f"about {amount(facts['total'])}: those with a value that is public in every column",
-        "price": price if facts["epsilon"] is None else f"ε {amount(facts['epsilon'])}",
-        "one person": "one row counts" if rows == 1 else f"at most {rows:,} rows count",
-        "receipt": facts["receipt"] or "with who paid",
+def _description_list(report: dict[str, Any]) -> str:
+    rows, cost = report["rows_per_person"], f"ρ {amount(report['rho'])}"
+    entries = {
+        "method": f"{report['method']}, {report['measurements']} measurements",
+        "reused releases": ", ".join(report["reused"]) or "none",
+        "rows used": f"about {amount(report['total'])}: those whose values are public in every column",
+        "price": cost if report["epsilon"] is None else f"ε {amount(report['epsilon'])}",
+        "one person": "one row is used" if rows == 1 else f"at most {rows:,} rows are used",
+        "receipt": report["receipt"] or "held by the charged account",
     }
-    return f"<dl>{''.join(f'<dt>{key}</dt><dd>{escape(text)}</dd>' for key, text in told.items())}</dl>"
+    return f"<dl>{''.join(f'<dt>{key}</dt><dd>{escape(text)}</dd>' for key, text in entries.items())}</dl>"
 
 
-def _bars(facts: dict[str, Any]) -> str:
-    within = facts["within"]
+def _bars(column: dict[str, Any]) -> str:
+    within = column["within"]
     cells = [
         Cell(
             value["count"],
             within,
             None if within is None else (max(0.0, value["count"] - within), value["count"] + within),
         )
-        for value in facts["values"]
+        for value in column["values"]
     ]
-    picture = bars([value["label"] for value in facts["values"]], {facts["column"]: cells})
-    said = "this method says nothing about its error"
+    picture = bars([value["label"] for value in column["values"]], {column["column"]: cells})
+    note = "this method gives no error bounds"
     if within is not None:
-        said = f"all of them together are off by at most {amount(within)} rows, {100 * facts['share']:.1f} % of all"
-    return f'<div class="side">{picture.svg}<p class="soft">{said}</p></div>'
+        note = f"total error at most {amount(within)} rows, {100 * column['share']:.1f} % of all rows"
+    return f'<div class="side">{picture.svg}<p class="soft">{note}</p></div>'
 
 
 def _heat_map(names: list[str], pairs: list[dict[str, Any]]) -> str:
-    """Each pair's bound as a share of all rows: the darker, the less is known."""
+    """Draw each pair's bound as a share of all rows; darker is less accurate."""
     left, size = 150, _CELL * len(names)
     parts = []
     for at, name in enumerate(names):
@@ -146,9 +147,9 @@ def _heat_map(names: list[str], pairs: list[dict[str, Any]]) -> str:
         parts += [_square(pair, *place, left) for place in ((first, second), (second, first))]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + size + 40} {left + size + 10}" width="{left + size + 40}" role="img" '
-        'aria-label="how far off pairs of columns are at most"><style>text{font:12px system-ui,sans-serif;fill:currentColor}</style>'
-        f'{"".join(parts)}</svg><p class="soft">Percent of all rows that the table of a pair is off by at most, added up over its cells; 200 is as wrong as can be. '
-        "A frame says that the pair was measured.</p>"
+        'aria-label="largest errors of pairs of columns"><style>text{font:12px system-ui,sans-serif;fill:currentColor}</style>'
+        f'{"".join(parts)}</svg><p class="soft">Largest total error of the table of a pair, in percent of all rows; 200 is the maximum. '
+        "A frame marks a measured pair.</p>"
     )
 
 

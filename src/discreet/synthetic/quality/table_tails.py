@@ -1,4 +1,4 @@
-"""How large the noise of a whole table is, its cells added up without their signs."""
+"""Tail bound for the L1 norm of a table's noise."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from discreet.core.exact import exact
 from discreet.mechanisms import Gaussian, Laplace
 
 _WIDE = 32
-"""From this standard deviation on, the law on whole numbers is as good as that on all numbers, and a term for the difference is added."""
+"""From this standard deviation on, the continuous distribution is used, with a term for its difference from the
+discrete one.
+"""
 
 
 def noise_quantile(mechanism: Gaussian | Laplace, cells: int, beta: float) -> float:
-    """What the noise of a table, added up without signs, is above with a chance of at most `beta`: Chernoff's bound on the exact law.
+    """Return a bound that the L1 norm of a table's noise exceeds with probability at most `beta`, by Chernoff's bound.
 
     Args:
-        mechanism: Of each cell.
-        cells: How many there are.
-        beta: The chance.
+        mechanism: Noise of each cell.
+        cells: Number of cells.
+        beta: Failure probability.
     """
     spread = math.sqrt(2 * float(mechanism.scale) ** 2 if isinstance(mechanism, Laplace) else exact(mechanism.variance))
     most = 0.999 / float(mechanism.scale) if isinstance(mechanism, Laplace) else 8 / spread
