@@ -47,7 +47,7 @@ def pick(page, name="differencing"):
 
 
 def played(page):
-    expect(page.locator("#attack-says")).to_contain_text("nothing was spent")
+    expect(page.locator("#attack-says")).to_contain_text("no budget was spent")
     expect(page.locator("#attack-walk")).to_be_visible()
 
 
@@ -67,7 +67,7 @@ def test_an_attack_is_picked_by_keyboard_and_played_against_both_side_by_side(pa
     expect(page.locator("#attack-wants")).to_have_text(attack.wants)
     expect(page.locator("#attack-sees")).to_have_text(attack.sees)
     expect(page.locator("#weak-success")).to_have_text("100%")
-    expect(page.locator("#weak-against")).to_contain_text("guessing 50 % · nothing is promised")
+    expect(page.locator("#weak-against")).to_contain_text("guessing 50 % · no guarantee")
     expect(page.locator("#discreet-against")).to_contain_text("guessing 50 % · privacy allows 88 %")
     weak, ours = (page.locator(f"#{side}-steps") for side in ("weak", "discreet"))
     assert weak.locator("b").all_text_contents()[:3] == ["known", "asked", "answered"]
@@ -133,7 +133,7 @@ def test_a_slider_plays_both_again_and_the_points_of_before_stay(page):
 def test_a_sweep_walks_through_the_epsilons_says_where_it_is_and_can_be_stopped(page):
     pick(page, "exhaustive")
     page.click("#discreet-sweep")
-    expect(page.locator("#attack-says")).to_contain_text(re.compile(r"Sweep, \d of 9: Playing"))
+    expect(page.locator("#attack-says")).to_contain_text(re.compile(r"Sweep, \d of 9: Running"))
     expect(page.locator("#attack-says")).to_contain_text("Swept ε from 0.1 to 10")
     assert points(page, "discreet") == 9  # one of them was there before
     expect(page.locator("#knob-epsilon-value")).to_have_text("1")

@@ -271,9 +271,9 @@ def test_the_report_is_shown_before_it_is_sent_and_the_device_gives_no_more_than
     page.click("#collect-values button >> nth=0")
     page.click("#report-drop")
     expect(page.locator("#report-done")).to_contain_text("Nothing was sent")
-    expect(page.locator("#collect-left")).to_contain_text("gives no more")
+    expect(page.locator("#collect-left")).to_contain_text("which is its limit")
     page.reload()
-    expect(page.locator("#collect-left")).to_contain_text("gives no more")
+    expect(page.locator("#collect-left")).to_contain_text("which is its limit")
     assert page.locator("#collect-values button:enabled").count() == 0
     assert served.reports() == before + 1
 
@@ -301,7 +301,7 @@ def test_a_report_waits_for_a_dead_server_and_is_sent_as_it_was_when_the_page_is
 
 def test_anybody_may_answer_without_a_key_and_by_keyboard_alone(page, served):
     page.goto(f"{served.url}/#collect")
-    expect(page.locator("#crowd-says")).to_contain_text("for those who hold a key")
+    expect(page.locator("#crowd-says")).to_contain_text("The estimate needs a key")
     expect(page.locator("#play")).to_be_disabled()
     before = served.reports()
     page.focus("#collect-values button >> nth=2")
@@ -336,7 +336,7 @@ def test_a_made_up_crowd_joins_the_lines_shrink_and_nothing_is_mixed_with_real_r
     page.click("nav a[href='#collect']")
     expect(page.locator("#play")).to_have_text("Play")
     page.click("#rehearsal-anew")
-    expect(said).to_have_text("Nobody has joined yet.")
+    expect(said).to_have_text("No people yet.")
     assert served.reports() == before
 
 

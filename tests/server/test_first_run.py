@@ -49,7 +49,7 @@ def ask_what_is_there(page):
     expect(page.locator("#offer-error")).to_contain_text("±")
     expect(page.locator("#go")).to_be_enabled()
     page.click("#go")
-    expect(page.locator("#answer-cost")).to_contain_text("Paid ε")
+    expect(page.locator("#answer-cost")).to_contain_text("Charged ε")
     expect(page.locator("#chart")).to_contain_text(re.compile(r"\d\s±\s\d"))
 
 

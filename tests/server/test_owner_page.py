@@ -88,7 +88,7 @@ def test_the_owner_adds_an_analyst_with_an_account_and_changes_freezes_and_thaws
     part(page, "analysts")
     page.fill("form.line >> label:has-text('name') >> input", "bob")
     page.fill("form.line >> label:has-text('may spend') >> input", "1.5")
-    page.click("text=Add, and make a key")
+    page.click("text=Add and create a key")
     key = page.locator("#new-key").text_content()
     assert served.ask(COUNT, key=key).status_code == 200
     bob = page.locator(".account", has_text="bob")
@@ -101,8 +101,8 @@ def test_the_owner_adds_an_analyst_with_an_account_and_changes_freezes_and_thaws
     bob.get_by_role("button", name="Freeze").click()
     expect(bob).to_contain_text("frozen")
     assert served.ask(COUNT, key=key).json()["error"]["code"] == "account-frozen"
-    bob.get_by_role("button", name="Thaw").click()
-    expect(page.locator("#owner-said")).to_contain_text("may ask again")
+    bob.get_by_role("button", name="Unfreeze").click()
+    expect(page.locator("#owner-said")).to_contain_text("can run queries again")
     assert served.ask(COUNT, key=key).status_code == 200
     part(page, "done")
     expect(page.locator("#done")).to_contain_text("set the cap of bob to ε 0.005")
@@ -144,10 +144,10 @@ def test_keys_are_made_rotated_and_revoked_and_a_new_analyst_needs_a_cap(opened,
     expect(cap).to_be_hidden()
     page.fill("form.line >> label:has-text('for') >> input", "carol")
     expect(cap).to_be_visible()
-    page.click("#owner-part >> text=Make it")
+    page.click("#owner-part >> text=Create key")
     expect(page.locator("#new-key")).to_be_hidden()
     cap.locator("input").fill("1")
-    page.click("#owner-part >> text=Make it")
+    page.click("#owner-part >> text=Create key")
     first = page.locator("#new-key").text_content()
     row = page.locator("tr", has_text="carol")
     row.get_by_role("button", name="Rotate").click()
@@ -160,7 +160,7 @@ def test_keys_are_made_rotated_and_revoked_and_a_new_analyst_needs_a_cap(opened,
     row.get_by_role("button", name="Not now").click()
     row.get_by_role("button", name="Revoke").click()
     row.get_by_role("button", name="Revoke").click()
-    expect(page.locator("#owner-said")).to_contain_text("opens nothing any more")
+    expect(page.locator("#owner-said")).to_contain_text("is revoked")
     assert served.get("/v1/budget", key=second).status_code == 401
 
 
@@ -174,7 +174,7 @@ def test_a_steward_refreshes_and_lets_users_in_and_has_no_catalog(opened, served
     for hidden in ("catalog", "collections", "done"):
         expect(page.locator(f"nav a[href='#owner/{hidden}']")).to_be_hidden()
     page.goto(f"{served.url}/#owner/catalog")
-    expect(page.locator("#owner-part")).to_contain_text("What may still be spent")
+    expect(page.locator("#owner-part")).to_contain_text("Remaining budgets")
     visits = served.config.parent / "visits.parquet"
     rows = pq.read_table(visits)
     pq.write_table(rows.slice(1), visits)
@@ -212,7 +212,7 @@ def test_a_collection_is_begun_on_the_page(opened, served):
     page.fill("form.line >> label:has-text('name') >> input", "pets")
     page.fill("form.line >> label:has-text('with commas') >> input", "cat, dog,fish")
     page.fill("form.line >> label:has-text('gives away') >> input", "1.5")
-    page.click("text=Begin it")
+    page.click("text=Create collection")
     expect(page.locator("#owner-said")).to_contain_text("pets is open")
     expect(page.locator("tr", has_text="pets")).to_contain_text("ε 1.5")
     page.fill("form.line >> label:has-text('name') >> input", "steps")
@@ -225,7 +225,7 @@ def test_a_collection_is_begun_on_the_page(opened, served):
     assert refused["error"]["code"] == "bad-task"
     page.fill("form.line >> label:has-text('gives away') >> input", "1")
     page.fill("form.line >> label:has-text('lowest') >> input", "0, 30000")
-    page.click("text=Begin it")
+    page.click("text=Create collection")
     expect(page.locator("tr", has_text="steps")).to_contain_text("ε 1")
     tasks = {task["name"]: task for task in served.get("/v1/tasks").json()["tasks"]}
     assert {"pets", "steps"} <= set(tasks)

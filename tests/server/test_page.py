@@ -83,7 +83,7 @@ def ask(page, sql, *, slider=None):
 def test_a_newcomer_is_told_what_is_wrong_with_a_key_and_finds_a_first_question_of_this_catalog(page, served):
     page.fill("#key", "dk_wrong_key")
     page.click("#sign-in-form button")
-    expect(page.locator("#sign-in-told")).to_contain_text("Ask the owner for a key")
+    expect(page.locator("#sign-in-told")).to_contain_text("Ask the owner for a new one")
     sign_in(page, served.alice)
     expect(page.locator("#catalog")).to_contain_text("cost")
     expect(page.locator("#balance")).to_contain_text(" left")
@@ -119,7 +119,7 @@ def test_the_price_follows_the_question_and_a_refusal_marks_its_place_and_stays(
 def test_an_answer_is_drawn_whole_and_asked_again_it_is_free_and_says_so_before(page, served):
     sign_in(page, served.alice)
     ask(page, WARDS, slider="-1")
-    expect(page.locator("#answer-cost")).to_have_text(re.compile(r"Paid ε\s0\.1\."))
+    expect(page.locator("#answer-cost")).to_have_text(re.compile(r"Charged ε\s0\.1\."))
     assert page.locator("#chart svg").count() == 2  # both measures
     assert page.locator("#chart line.range").count() == 18  # for each of three wards a range and its two ends, twice
     expect(page.locator("#offer-free")).to_be_visible()
@@ -175,7 +175,7 @@ def test_what_is_beyond_the_budget_says_so_before_it_is_asked_and_the_budget_pag
     ask(page, "SELECT COUNT(*) AS n FROM visits WHERE cost > 1", slider="0")
     page.fill("#sql", "SELECT COUNT(*) AS n FROM visits WHERE cost > 2")
     page.locator("#epsilon").fill("0.6")
-    expect(page.locator("#told")).to_contain_text("more than is left")
+    expect(page.locator("#told")).to_contain_text("more than what remains")
     expect(page.locator("#go")).to_be_disabled()
     expect(page.locator("#offer")).not_to_contain_text("leaves")
     page.click("#told button")
@@ -314,6 +314,6 @@ def test_the_card_needs_no_key_and_nothing_is_cut_off_on_a_phone(browser, served
     page.goto(f"{served.url}/#transparency")
     expect(page.locator("#card")).to_contain_text("patient_id")
     # "nobody can tell" would be untrue at any epsilon
-    expect(page.locator("#card-says")).to_contain_text("nobody can be sure")
+    expect(page.locator("#card-says")).to_contain_text("no one can be sure")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
     context.close()

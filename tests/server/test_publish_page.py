@@ -61,17 +61,17 @@ def made(browser, served):
     with opened(browser, served, served.alice) as page:
         expect(page.locator("#publish-columns div", has_text="zip")).to_contain_text("not public")
         page.check("#publish-columns input[value='zip']")
-        expect(page.locator("#publish-small")).to_contain_text("what finding the values of zip may cost")
+        expect(page.locator("#publish-small")).to_contain_text("the cost of finding the values of zip")
         page.fill("#publish-columns div:has(input[value='zip']) [data-kind='found']", "0.2")
         page.fill("#publish-columns div:has(input[value='age']) [data-kind='bins']", "16")
         expect(page.locator("#publish-price")).to_contain_text("and ε\u00a00.2 to find the values of zip")
         expect(page.locator("#publish-columns div", has_text="age")).to_contain_text("16 values or bins")
-        expect(page.locator("#publish-columns div", has_text="zip")).to_contain_text("as many as are found")
+        expect(page.locator("#publish-columns div", has_text="zip")).to_contain_text("unknown until they are found")
         page.select_option("#publish-table", "visits")
         expect(page.locator("#publish-columns div", has_text="cost")).to_contain_text("32 values or bins")
         expect(page.locator("#publish-notes")).to_contain_text("20 rows")
         page.fill("#publish-epsilon", "50")
-        expect(page.locator("#publish-told")).to_contain_text("more than is left: alice")
+        expect(page.locator("#publish-told")).to_contain_text("more than what remains: alice")
         expect(page.locator("#publish-go")).to_be_disabled()
         check_accessible(page)
         assert spent(served) == [0, 0]
@@ -94,7 +94,7 @@ def test_an_analyst_makes_a_release_and_sees_it_with_its_bounds(served, made):
     expect(made.locator("#release-bars svg")).to_have_count(2)
     expect(made.locator("#release-bars")).to_contain_text("All counts of ward together are off by at most")
     expect(made.locator("#release-heat .pair")).to_have_count(2)
-    expect(made.locator("#release-published")).to_contain_text("Seen by you and the owner")
+    expect(made.locator("#release-published")).to_contain_text("Visible to you and the owner")
     expect(made.locator("#release-published button")).to_have_count(0)
     expect(made.locator("#release-tabs")).to_be_hidden()
     expect(made.locator("#view-real")).to_be_hidden()
@@ -109,7 +109,7 @@ def test_an_analyst_makes_a_release_and_sees_it_with_its_bounds(served, made):
 
 def test_a_refused_select_and_a_taken_name_are_told_until_something_changes_and_cost_nothing(served, made):
     bill = spent(served)
-    made.click("text=Make another")
+    made.click("text=New release")
     expect(made.locator("#publish-price")).to_have_text("free: asked before")
     for wrong in ("0", "-1", "0,5", "a half"):
         made.fill("#publish-epsilon", wrong)
@@ -117,12 +117,12 @@ def test_a_refused_select_and_a_taken_name_are_told_until_something_changes_and_
         expect(made.locator("#publish-go")).to_be_disabled()
     made.fill("#publish-epsilon", "0.5")
     made.fill("#publish-width", "")
-    expect(made.locator("#publish-small")).to_contain_text("of how many columns")
+    expect(made.locator("#publish-small")).to_contain_text("number of columns k")
     made.fill("#publish-width", "2")
     expect(made.locator("#publish-price")).to_have_text("free: asked before")
     made.check("#publish-reuse")
     made.fill("#publish-name", "more of it")
-    expect(made.locator("#publish-small")).to_contain_text(f"takes in {NAME}")
+    expect(made.locator("#publish-small")).to_contain_text(f"reuses {NAME}")
     expect(made.locator("#publish-price")).to_contain_text("ε")  # under another name it is another release
     made.uncheck("#publish-reuse")
     made.fill("#publish-name", NAME)
@@ -158,7 +158,7 @@ def test_the_owner_publishes_on_a_phone_and_then_everybody_has_it(browser, serve
         page.set_viewport_size({"width": 390, "height": 844})
         page.click("#publish-list a")
         page.click("#release-published button:text-is('Publish')")
-        expect(page.locator("#release-published")).to_contain_text("for good")
+        expect(page.locator("#release-published")).to_contain_text("cannot be undone")
         page.click("#release-published button.bad")
         expect(page.locator("#release-said")).to_contain_text("is published")
         expect(page.locator("#publish-list")).to_contain_text("published")
@@ -175,7 +175,7 @@ def test_the_owner_looks_at_real_numbers_that_are_marked_in_every_picture_and_go
         expect(page.locator("#real-parts")).to_be_empty()
         page.click("#real-look")
         expect(page.locator("#real-parts h3")).to_have_text(
-            ["Columns", "A pair of columns", "Errors against ε", "Trained on synthetic rows"]
+            ["Columns", "A pair of columns", "Error by ε", "Trained on synthetic rows"]
         )
         page.click("#real-parts button:text-is('Show')")
         expect(page.locator("#real-parts .halves svg")).to_have_count(2)

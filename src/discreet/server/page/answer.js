@@ -1,4 +1,4 @@
-// An answer: as a chart, a table, Python and files; and what it cost. An answer to another question than the one in the editor is marked old.
+// An answer as chart, table, Python and files, with its cost. An answer to another query than the one in the editor is marked as old.
 import { drawBars, drawLine, redrawn } from "./chart.js";
 import { $, day, epsilonText, fill, HERE, make, number, plain, plusMinus, request } from "./dom.js";
 import { download } from "./files.js";
@@ -34,7 +34,7 @@ export function showAnswer(answer, { cost, question, files }) {
   $("answer-cost").textContent = cost;
   $("notes").replaceChildren(
     ...[
-      `In ${100 * answer.confidence} of 100 answers the bounded value is inside ±, which covers the noise, not rows that limits cut off.`,
+      `± covers the noise in ${100 * answer.confidence} of 100 answers. It does not cover rows that exceed the contribution bounds.`,
       ...answer.notes,
     ].map((note) => make("li", note)),
   );
@@ -77,7 +77,7 @@ function chart(answer, noisy, keys) {
   const box = $("chart"),
     measures = noisy.filter((name) => answer.rows.some((row) => typeof row[name] === "number"));
   if (!measures.length || !answer.rows.length) {
-    box.append(make("p", answer.rows.length ? "There is nothing to draw: see the table." : "The answer has no rows.", { class: "quiet" }));
+    box.append(make("p", answer.rows.length ? "The answer cannot be drawn as a chart: see the table." : "The answer has no rows.", { class: "quiet" }));
     return;
   }
   const panels = isOverTime(answer, keys) ? overTime(answer, measures, keys) : sideBySide(answer, measures, keys);
@@ -124,9 +124,9 @@ export const filesOfSaved = (number_) => (kind) => request(`/v1/saved/${encodeUR
 
 export function costOf(answer, { replayed, by = null, time = null }) {
   const price = epsilonText(answer.loss.epsilon);
-  if (by) return `${by}’s answer${time ? `, saved ${day(time)}` : ""}. Seeing it costs you nothing; it cost ${by} ${price}.`;
-  if (!answer.loss.epsilon) return "Free: everything in it is public.";
-  return replayed ? `Free: asked before. The first time it cost ${price}.` : `Paid ${price}.`;
+  if (by) return `${by}’s answer${time ? `, saved ${day(time)}` : ""}. It costs you nothing; it cost ${by} ${price}.`;
+  if (!answer.loss.epsilon) return "Free: it uses public tables only.";
+  return replayed ? `Free: asked before. It cost ${price} the first time.` : `Charged ${price}.`;
 }
 
 export function markOld(isOld) {

@@ -1,4 +1,4 @@
-// Ask: a question, what it would cost before it is paid, and its answer. Prices come from the plan, never from data.
+// Ask: a query, its cost before it is charged, and its answer. Costs come from the plan, never from data.
 import { costOf, filesOf, filesOfSaved, markOld, offerViews, showAnswer } from "./answer.js";
 import { balance } from "./budget.js";
 import { $, accountName, button, call, epsilonText, HERE, lines, make, personOf, plusMinus, short, withWords } from "./dom.js";
@@ -11,9 +11,9 @@ const PATIENCE = 250,
 const PASSING = [0, 429, 503]; // the price is asked for again by itself
 const CONFIDENCE = 0.95;
 const WORDS = {
-  planned: "Planned; the price is being written down",
-  paid: "Paid; reading the data",
-  "asked before": "Asked before; looking it up",
+  planned: "Planned; recording the charge",
+  paid: "Charged; reading the data",
+  "asked before": "Asked before; loading the stored answer",
   reading: "Reading the data",
 };
 const state = { editor: null, epsilon: 0.5, within: null, turn: 0, timer: 0, answered: null, refused: null, saved: null, asking: false };
@@ -26,7 +26,7 @@ export async function showAsk(link, savedNumber, isGone) {
   const facts = await call("/v1/catalog");
   if (isGone()) return;
   $("ask").hidden = false;
-  state.editor ??= new QuestionEditor($("editor"), { label: "Your question, in SQL", described: "offer told", changed, ask });
+  state.editor ??= new QuestionEditor($("editor"), { label: "Your query, in SQL", described: "offer told", changed, ask });
   state.editor.tables = facts.tables;
   showCatalog(facts.tables);
   showStarters(firstQuestions(facts.tables));
@@ -66,7 +66,7 @@ async function openSaved(number) {
     settle(answer, question(), costOf(answer, saved.yours ? { replayed: true } : { by: saved.by, time: saved.time }), filesOfSaved(number));
   } catch (error) {
     if (error.code === "not-answered")
-      $("told").replaceChildren(make("p", error.message), make("p", "Ask it yourself: its price is above.", { class: "next" }));
+      $("told").replaceChildren(make("p", error.message), make("p", "You can run it yourself; its cost is shown above.", { class: "next" }));
     else refuse(error);
   }
 }
@@ -109,11 +109,11 @@ async function price() {
   $("starters").hidden = !isEmpty;
   if (isEmpty) {
     clearTold();
-    offer("", "Its error and its price appear here before anything is paid.");
+    offer("", "The error and the cost of your query appear here before it runs.");
     return null;
   }
   try {
-    const facts = await withWords($("progress"), "Working out the price", () => call("/v1/explain", { method: "POST", body: body(asked) }));
+    const facts = await withWords($("progress"), "Computing the cost", () => call("/v1/explain", { method: "POST", body: body(asked) }));
     if (mine !== state.turn) return null;
     if (!state.refused) clearTold();
     if (state.within) setPrice({ within: state.within, epsilon: facts.loss.epsilon || state.epsilon });
@@ -121,7 +121,7 @@ async function price() {
     return facts;
   } catch (error) {
     if (mine !== state.turn) return null;
-    offer("", `${asked.within ? plusMinus(asked.within) : epsilonText(asked.epsilon)} · it has no price as it stands`);
+    offer("", `${asked.within ? plusMinus(asked.within) : epsilonText(asked.epsilon)} · it cannot be run as it is`);
     refuse(error, asked);
     if (PASSING.includes(error.status)) {
       state.refused = null;
@@ -143,7 +143,7 @@ function showOffer(facts) {
   const widths = Object.entries(facts.half_widths).filter(([, width]) => width !== null);
   const error =
     widths.map(([name, width]) => `${name} ${plusMinus(width)}`).join("   ") ||
-    (facts.measures.some((measure) => measure.ranks !== null) ? "± depends on how dense the values are" : "± is told with the answer");
+    (facts.measures.some((measure) => measure.ranks !== null) ? "± depends on the density of the values" : "± comes with the answer");
   const later = facts.columns.filter((name) => facts.half_widths[name] === null && !facts.keys.some((key) => key.name === name));
   const left = (account) => account.cap.epsilon - account.spent.epsilon - facts.loss.epsilon;
   const paying = facts.accounts.filter((account) => facts.pays.includes(account.account));
@@ -166,12 +166,12 @@ function overBudget(facts) {
     rest = Math.min(...short_.map((account) => account.cap.epsilon - account.spent.epsilon));
   const fits = Math.floor(rest * 1000) / 1000;
   const problem = stopped
-    ? `The account ${stopped.account} is frozen: nothing is answered from it.`
+    ? `The account ${stopped.account} is frozen.`
     : short_.length
-      ? `This is more than is left: ${short_.map((account) => `${account.account} has ε ${short(Math.max(0, account.cap.epsilon - account.spent.epsilon))} of ${account.cap.epsilon}`).join(", ")}.`
+      ? `This costs more than what remains: ${short_.map((account) => `${account.account} has ε ${short(Math.max(0, account.cap.epsilon - account.spent.epsilon))} of ${account.cap.epsilon}`).join(", ")}.`
       : "You have no account here yet.";
   const step =
-    stopped || !short_.length ? "Ask the owner of the data." : "Ask for less exactness, repeat an earlier question (free), or ask the owner to raise the cap.";
+    stopped || !short_.length ? "Ask the owner of the data." : "Use a smaller ε, repeat an earlier query (free), or ask the owner to raise the cap.";
   const fix =
     !stopped && fits > 0.001 && fits < facts.loss.epsilon
       ? [
@@ -284,7 +284,7 @@ function showCatalog(tables) {
           const item = make("li"),
             about = bounds(column);
           item.append(
-            button(column.name, () => state.editor.insert(column.name), { title: `put ${column.name} into the question` }),
+            button(column.name, () => state.editor.insert(column.name), { title: `put ${column.name} into the query` }),
             " ",
             make("small", column.name === table.person ? "the person" : column.type),
           );
@@ -337,7 +337,7 @@ export function offerAsking() {
       () => true,
       () => false,
     );
-    $("answer-said").textContent = copied ? "Copied. Whoever may ask can open it." : "The address of this page is the link now.";
+    $("answer-said").textContent = copied ? "Copied. Anyone with a key can open it." : "The link is now in the address bar.";
   });
   offerSaving(() => ({ query: body(state.answered) }));
 }

@@ -20,8 +20,8 @@ export function choosePeople() {
 export function showWorld() {
   const people = many(state.values.people, "person", "people");
   $("attack-world").textContent = onCatalog()
-    ? `${people}, made up in the shape of your table ${state.catalog.table}; the secret is ${state.catalog.secret}`
-    : `${people}, generated anew for each play`;
+    ? `${people}, generated in the shape of your table ${state.catalog.table}; the secret is ${state.catalog.secret}`
+    : `${people}, generated for each run`;
 }
 
 // The first rows of the world behind Discreet, table by table; the weak release is made from one like it.

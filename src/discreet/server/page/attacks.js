@@ -1,5 +1,5 @@
-// Attacks: one attack, against a release that deserves to fall and against Discreet, side by side; every change of a knob
-// plays a few trials of each, and all points of this visit stay on the curves.
+// Attacks: one attack against a vulnerable release and against Discreet, side by side. Each change of a parameter
+// runs a few trials of each; all points of this visit stay on the curves.
 
 import { choosePeople, offerPeople, onCatalog, showSample, showWorld } from "./attack_people.js";
 import { between, EPSILON, inShort, knobs, matters, percent, priced, SIDES, shownNumber, state, target } from "./attack_state.js";
@@ -114,7 +114,7 @@ function sliders() {
       slider.addEventListener("input", () => turn(knob, own ? Number(slider.value) : valueAt(knob, Number(slider.value))));
       const sides = SIDES.filter((side) => matters(knob, side));
       line.append(label, number, slider);
-      if (sides.length === 1) line.append(make("small", sides[0] === "weak" ? "only the weak release" : "only Discreet", { class: "quiet" }));
+      if (sides.length === 1) line.append(make("small", sides[0] === "weak" ? "only the vulnerable release" : "only Discreet", { class: "quiet" }));
       return line;
     }),
   );
@@ -176,7 +176,7 @@ async function work() {
       if (at >= values.length) {
         stop();
         showAll();
-        say(`Swept ${inShort(knob)} from ${shownNumber(knob.least)} to ${shownNumber(knob.most)}. Nothing was spent.`);
+        say(`Swept ${inShort(knob)} from ${shownNumber(knob.least)} to ${shownNumber(knob.most)}. No budget was spent.`);
         break;
       }
       await play(swept);
@@ -204,7 +204,7 @@ async function play(side) {
     { people, epsilon, ...options } = values;
   const earlier = before.length > MOST_SCORES - trials ? [] : before;
   const swept = state.sweep ? `Sweep, ${Math.min(state.sweep.done, state.sweep.values.length)} of ${state.sweep.values.length}: ` : "";
-  say(`${swept}Playing ${many(trials, "trial")} against ${side === "weak" ? against : "Discreet"}${epsilon ? ` at ε ${shownNumber(epsilon)}` : ""} …`);
+  say(`${swept}Running ${many(trials, "trial")} against ${side === "weak" ? against : "Discreet"}${epsilon ? ` at ε ${shownNumber(epsilon)}` : ""} …`);
   try {
     const body = { against, trials, people, options, earlier, people_of: onCatalog() ? "catalog" : "lab", ...(epsilon ? { epsilon } : {}) };
     const result = await call(`/v1/attacks/${encodeURIComponent(attack.name)}`, { method: "POST", body });
@@ -214,7 +214,7 @@ async function play(side) {
     state.pace.set(pace, Math.min(attack.trials[against], Math.max(2, Math.floor(next))));
     $("attack-told").textContent = "";
     if (attack !== state.attack || against !== target(side) || key !== keyOf(attack, against, values)) return;
-    say(`Played ${many(result.scores.length, "trial")} in ${result.seconds.toFixed(1)} s. The people are generated; nothing was spent.`);
+    say(`Ran ${many(result.scores.length, "trial")} in ${result.seconds.toFixed(1)} s. The people are generated; no budget was spent.`);
     show(side);
     showSteps();
   } catch (error) {
@@ -309,10 +309,10 @@ function of(result) {
 function score(side, result) {
   $(`${side}-success`).textContent = result ? percent(result.success).replace("\u00a0", "") : "…";
   $(`${side}-measure`).textContent = state.attack.measure;
-  const allowed = !result ? "" : result.bound !== null ? `privacy allows ${percent(result.bound)}` : side === "weak" ? "nothing is promised" : "";
+  const allowed = !result ? "" : result.bound !== null ? `privacy allows ${percent(result.bound)}` : side === "weak" ? "no guarantee" : "";
   $(`${side}-against`).textContent = result
     ? [`${between(result.interval)} in ${many(result.trials, "trial")}`, `guessing ${percent(result.baseline)}`, allowed].filter(Boolean).join(" · ")
-    : "not played at these settings yet";
+    : "not run at these settings yet";
 }
 
 function table(side, knob, points) {

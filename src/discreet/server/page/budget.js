@@ -1,4 +1,4 @@
-// Budget: what is left, what was spent on what and by whom, and what asking again saved.
+// Budget: remaining and spent, by query and analyst, and what repeated queries saved.
 import { drawBurn, redrawn } from "./chart.js";
 import { $, accountName, call, capText, day, epsilonText, fill, make, many } from "./dom.js";
 import { linkOf } from "./questions.js";
@@ -61,9 +61,9 @@ async function past(account, named, known = []) {
   const free = questions.filter((one) => one.replayed),
     saved = free.filter((one) => one.unit !== "edge").reduce((sum, one) => sum + (one.epsilon ?? 0), 0);
   $("asked-says").textContent = questions.length
-    ? `${many(questions.length - free.length, "question")} paid for, ${free.length ? `${free.length} asked again for free, which saved ε ${amount(saved)}` : "none asked again yet"}.`
-    : "Nothing was asked yet. What is asked appears here with its price.";
-  const columns = [["when", ""], ...(named ? [["who", ""]] : []), ["question", "text"], ["price", "number"]];
+    ? `${many(questions.length - free.length, "query", "queries")} charged, ${free.length ? `${free.length} repeated for free, which saved ε ${amount(saved)}` : "none repeated yet"}.`
+    : "No queries yet. They appear here with their cost.";
+  const columns = [["when", ""], ...(named ? [["who", ""]] : []), ["query", "text"], ["cost", "number"]];
   fill(
     $("history"),
     columns,
@@ -77,7 +77,7 @@ const price = (one) =>
 
 // The text, as a link to the question; a long one is folded. What the system asked has a name, which is no SQL.
 function what(one) {
-  if (!/^\s*(select|with|\()/i.test(one.sql ?? "")) return make("span", one.sql || "a question without words", { class: "named" });
+  if (!/^\s*(select|with|\()/i.test(one.sql ?? "")) return make("span", one.sql || "a query without text", { class: "named" });
   const text = one.sql.replace(/\s+/g, " ").trim();
   const link = (words) => make("a", words, { href: linkOf({ sql: one.sql, epsilon: one.epsilon ?? 0.5 }), class: "sql" });
   if (text.length <= LONG) return link(text);

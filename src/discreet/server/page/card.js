@@ -2,8 +2,8 @@
 import { $, call, capText, day, epsilonText, fill, make, many, mechanismWords, nameDataset, personOf, short } from "./dom.js";
 
 const SECRET = {
-  "add-remove": "whether somebody is in the data at all",
-  "replace-one": "what the data says about somebody",
+  "add-remove": "whether a person is in the data at all",
+  "replace-one": "what the data says about a person",
 };
 
 // How often somebody with even odds can guess right, rounded against ourselves.
@@ -29,7 +29,7 @@ function story(facts, answers) {
   const used = facts.renewal?.lifetime_spent ?? facts.spent;
   const share = facts.renewal ? `in all ${facts.renewal.every}s together` : `${Math.ceil((100 * used.epsilon) / facts.cap.epsilon)} % of the budget`;
   return [
-    `Whoever asks about this data gets numbers that were blurred on purpose: enough that nobody can be sure from them ${secret}, and little enough that the numbers stay useful for many people together. One person is ${who}.`,
+    `Answers about this data contain random noise: enough that no one can be sure from them ${secret}, and little enough that the numbers stay useful for many people together. One person is ${who}.`,
     ...promise(facts),
     answers
       ? `So far ${many(answers, "answer was", "answers were")} given, which used ε ${short(used.epsilon)}, ${share}: by now someone with even odds guesses right at most ${chance(used)} % of the time ${secret}, whatever else they know.`
@@ -72,7 +72,7 @@ export async function showCard() {
       ]),
     ),
     "data version": String(facts.data_version),
-    "head of the books": facts.head,
+    "head of the ledger": facts.head,
   };
   $("card").replaceChildren(...Object.entries(lines).flatMap(([name, text]) => [make("dt", name), make("dd", text)]));
   fill(

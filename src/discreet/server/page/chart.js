@@ -168,7 +168,7 @@ export function drawBurn(box, { steps, cap, wide = box.clientWidth, high = 190 }
     to = Math.max(ticks.at(-1), cap);
   const x = (at) => left + (last === first ? 1 : (at - first) / (last - first)) * (room - left - right);
   const y = (value) => top + (high - top - bottom) * (1 - value / to);
-  const svg = canvas(room, high, `What was left over time: ${short(steps.at(-1).left)} of ${short(cap)} now`);
+  const svg = canvas(room, high, `Remaining budget over time: ${short(steps.at(-1).left)} of ${short(cap)} now`);
   for (const value of ticks) {
     put(svg, "line", { class: value ? "grid" : "axis", x1: left, x2: room - right, y1: y(value), y2: y(value) });
     put(svg, "text", { class: "tick", x: left - 8, y: y(value) + 4, "text-anchor": "end" }, tick(value));

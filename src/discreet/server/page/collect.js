@@ -51,7 +51,7 @@ async function open(id) {
   const { values, told, other, spec } = state.device;
   if (values.length > MOST_VALUES) {
     state.device = null;
-    throw Object.assign(new Error("These are too many values to click on."), { next_step: PYTHON });
+    throw Object.assign(new Error("This collection has too many values for the page."), { next_step: PYTHON });
   }
   drop("");
   startAgain();
@@ -59,7 +59,7 @@ async function open(id) {
   $("collect-question").textContent = spec.name.startsWith("favourite ") ? `What’s your ${spec.name}?` : spec.name;
   const odds = (told / other).toPrecision(2);
   $("collect-promise").textContent =
-    `Your click stays here. This device flips coins first: ${percent(told)} of the time its report names what you clicked, else one of the other ${values.length - 1}, ${percent(other)} each. Whoever sees the report can raise the odds of any guess about you at most ${odds} times (ε ${spec.epsilon}).`;
+    `Your click stays here. This device flips coins first: ${percent(told)} of the time its report names what you clicked, else one of the other ${values.length - 1}, ${percent(other)} each. Anyone who sees the report can raise the odds of a guess about you at most ${odds} times (ε ${spec.epsilon}).`;
   $("collect-values").replaceChildren(
     ...values.map((value) => {
       const button = make("button", "", { type: "button", "aria-pressed": "false" });
@@ -90,10 +90,10 @@ function left() {
     { lifetime, per_epoch } = device.spec.caps,
     all = device.left;
   const often = per_epoch < lifetime ? `, at most ${per_epoch} in ${many(device.spec.epoch_seconds, "second")}` : "";
-  const spent = `For all questions of this site together it gives at most ε\u00a0${BUDGET}; ε\u00a0${device.spentInAll} is gone.`;
+  const spent = `For all collections of this site together the limit is ε\u00a0${BUDGET}; ε\u00a0${device.spentInAll} is used.`;
   $("collect-left").textContent = all
-    ? `This device gives ${many(lifetime, "report")} in all${often}, ε\u00a0${device.lifetimeEpsilon} together; ${all.toLocaleString("en")} left. One counts as soon as the coins fall, sent or not. ${spent}`
-    : `This device has given ${many(device.reports, "report")} and gives no more. ${spent}`;
+    ? `This device gives ${many(lifetime, "report")} in all${often}, ε\u00a0${device.lifetimeEpsilon} together; ${all.toLocaleString("en")} left. A report counts as soon as it is drawn, sent or not. ${spent}`
+    : `This device has given ${many(device.reports, "report")} which is its limit. ${spent}`;
   for (const button of $("collect-values").children) button.disabled = !all || state.pending !== null;
 }
 
@@ -116,7 +116,7 @@ async function flip(value, button) {
   $("report-says").replaceChildren(
     "It says ",
     shown(pending.value),
-    pending.kept ? ". The coins kept your answer, but only you know that." : ". The coins chose another answer than yours, and only you know that.",
+    pending.kept ? ". The coins kept your answer. Only you know that." : ". The coins chose another answer than yours. Only you know that.",
   );
   $("coin").firstElementChild.style.width = `${100 * device.told}%`;
   $("coin").lastElementChild.style.left = `${100 * pending.coin}%`;
@@ -132,13 +132,13 @@ function bytes({ parts, message, value, report }) {
   const { bits, told } = state.device,
     code = report.toString(2).padStart(bits, "0");
   const words = {
-    version: "how to read the rest",
-    task: "the hash of the question, checked by this device",
+    version: "format of the message",
+    task: "hash of the task, checked by this device",
     message: "random, so that it counts once",
-    sender: "random: a name for this browser and this question only",
+    sender: "random: an id for this browser and this task only",
     count: "one report",
     payload: [`${many(bits, "bit")}, ${code}: `, shown(value), `. With probability ${percent(told, 0)} this is what you clicked`],
-    checksum: "shows damage on the way",
+    checksum: "detects transmission errors",
   };
   $("report-size").textContent = `All ${message.length} bytes of the message`;
   $("report-parts").replaceChildren(
@@ -184,9 +184,9 @@ async function crowd() {
   const { device } = state,
     made = shares().flatMap((share, i) => [i ? ", " : "", `${percent(share, 0)}\u00a0`, shown(device.values[i])]);
   $("rehearsal-about").replaceChildren(
-    "These people do not exist and are never mixed with real reports. This page made up what they would say: ",
+    "These people do not exist and are never mixed with real reports. This page generated their answers: ",
     ...made,
-    ". The server flips coins for each as your device does, estimates from the reports alone, and forgets them.",
+    ". The server flips coins for each as your device does, estimates from the reports alone, and deletes them.",
   );
   const found = await call(`/v1/tasks/${encodeURIComponent(device.id)}/estimate`).catch((error) => error);
   if (device !== state.device) return false;
@@ -195,10 +195,10 @@ async function crowd() {
   $("crowd-notes").textContent = "";
   if (found instanceof Error) {
     $("crowd").replaceChildren();
-    $("crowd-says").textContent = found.code === "too-few-reports" && device.spec.min_batch === 1 ? "Nobody has answered yet." : told(found);
+    $("crowd-says").textContent = found.code === "too-few-reports" && device.spec.min_batch === 1 ? "No reports yet." : told(found);
     if (closed)
       $("crowd-says").replaceChildren(
-        "Anybody may answer; the estimate is for those who hold a key. ",
+        "Anyone can send a report. The estimate needs a key. ",
         make("a", "Sign\u00a0in", { href: "#ask" }),
         " to see it, and to rehearse.",
       );
@@ -206,7 +206,7 @@ async function crowd() {
   }
   const wide = widest(found.estimates, found.reports);
   $("crowd-says").textContent =
-    `${many(found.reports, "report")} so far. The collector never saw a true answer. The widest interval is ±\u00a0${points(wide)} points${wide > 0.2 ? ": from so few, almost nothing can be said" : ""}.`;
+    `${many(found.reports, "report")} so far. The collector never saw a true answer. The widest interval is ±\u00a0${points(wide)} points${wide > 0.2 ? ", too wide to say anything" : ""}.`;
   $("crowd-notes").textContent =
     `Shares of those who answered; each lies inside its line in 95 of 100 collections. One fake report moves a count by at most ${found.one_fake_report.toFixed(1)}.`;
   draw($("crowd"), found.estimates, found.reports);
@@ -309,7 +309,7 @@ function startAgain() {
   pause();
   state.crowd = fresh();
   $("rehearsal").replaceChildren();
-  $("rehearsal-says").textContent = "Nobody has joined yet.";
+  $("rehearsal-says").textContent = "No people yet.";
 }
 
 // One after the other: each takes the tally of the one before. Who joined a crowd that was given up joins no other.
@@ -362,7 +362,7 @@ function pause() {
 }
 
 $("report-send").addEventListener("click", send);
-$("report-drop").addEventListener("click", () => drop("Nothing was sent, and the report is forgotten."));
+$("report-drop").addEventListener("click", () => drop("Nothing was sent; the report is deleted."));
 $("crowd-again").addEventListener("click", crowd);
 $("collect-task").addEventListener("change", () => open($("collect-task").value).catch(refuse));
 $("play").addEventListener("click", () => (state.timer ? pause() : play()));

@@ -23,8 +23,8 @@ export function details() {
   const bins = isSelect() ? pairs("bins") : fields("bins"),
     discover = isSelect() ? pairs("found") : fields("found");
   const unpriced = Object.keys(discover).find((name) => !(discover[name] > 0));
-  if (unpriced) return { missing: `Say, in ε, what finding the values of ${unpriced} may cost.` };
-  if (Object.values(bins).some((count) => !Number.isInteger(count))) return { missing: "A number of bins is a whole number." };
+  if (unpriced) return { missing: `Enter, as ε, the cost of finding the values of ${unpriced}.` };
+  if (Object.values(bins).some((count) => !Number.isInteger(count))) return { missing: "The number of bins must be an integer." };
   return { ...(Object.keys(bins).length ? { bins } : {}), ...(Object.keys(discover).length ? { discover } : {}) };
 }
 
@@ -78,7 +78,7 @@ function binsField(column) {
 }
 
 const foundField = (column) =>
-  smallField("found", "found for ε", "beside the price", {
+  smallField("found", "found for ε", "in addition to the cost", {
     size: 6,
     placeholder: "e.g. 0.2",
     inputmode: "decimal",
@@ -98,6 +98,6 @@ export function showSizes(known, finding) {
     const small = box.closest("div").querySelector("small");
     const canHaveBins = box.closest("div").querySelector("input[data-kind=bins]");
     if (sizes[box.value]) small.textContent = canHaveBins ? many(sizes[box.value], "value or bin", "values or bins") : many(sizes[box.value], "value");
-    else if (finding[box.value]) small.textContent = "as many as are found";
+    else if (finding[box.value]) small.textContent = "unknown until they are found";
   }
 }

@@ -53,7 +53,7 @@ const HEADERS = { "X-Discreet-Page": "1" };
 
 async function refusal(response) {
   const facts = await response.json().catch(() => ({}));
-  const error = facts.error ?? { message: "The server does not answer as expected.", next_step: "Try again in a moment." };
+  const error = facts.error ?? { message: "The server sent an unexpected response.", next_step: "Try again in a moment." };
   return Object.assign(new Error(error.message), error, { status: response.status });
 }
 

@@ -1,6 +1,6 @@
-// The Owner page: who may spend and come in, which data and catalog are served, and who did what. Everything takes effect at once.
-import { act, careful, offerActing } from "./acting.js";
-import { collections, done } from "./custody.js";
+// The Owner page: accounts, keys, users, data, catalog, collections and the audit log. Changes take effect at once.
+import { act, careful, offerActing } from "./owner_actions.js";
+import { collections, done } from "./retention.js";
 import { $, button, call, day, make, nameDataset, told, withWords } from "./dom.js";
 import { analysts, keys, users } from "./people.js";
 
@@ -57,8 +57,8 @@ function showServing(facts) {
   );
   const notices = [];
   if (facts.problem)
-    notices.push(["What is newer cannot be served; what was served before still is.", `${facts.problem.message} ${facts.problem.next_step}`, "notice bad"]);
-  else if (facts.catalog_changed) notices.push(["The catalog changed on disk.", "It is being read, and will be served in a moment."]);
+    notices.push(["The new version cannot be served. The previous one still is.", `${facts.problem.message} ${facts.problem.next_step}`, "notice bad"]);
+  else if (facts.catalog_changed) notices.push(["The catalog changed on disk.", "It will be served in a moment."]);
   if (facts.source_changed) notices.push(["The source changed on disk.", "Answers still come from the data version above, until you refresh it."]);
   $("serving-news").replaceChildren(
     ...notices.map(([head, rest, kind = "notice"]) => {
@@ -76,19 +76,19 @@ function data(serving) {
   if (!serving.source_changed && serving.newest_data_version === serving.data_version)
     return [
       head,
-      make("p", "The files of the source are those that were read: there is nothing to refresh. Once they change, a new data version can begin here."),
+      make("p", "The source files have not changed, so there is nothing to refresh."),
     ];
   const next = serving.newest_data_version + 1;
-  const words = make("p", `Reading the source anew begins data version ${next}. Budgets stay as they are; every question is a new one, and is paid for anew.`);
-  const order = make("p", "Questions that are under way end on the version that they began with. The next one has the new version; nothing is restarted.");
+  const words = make("p", `A refresh reads the source again as data version ${next}. Budgets do not change; every query is new and is charged again.`);
+  const order = make("p", "Running queries finish on the version that they started with. Later ones use the new version. No restart is needed.");
   const refresh = careful(
     "Refresh the data",
-    `Begin data version ${next}?`,
+    `Create data version ${next}?`,
     () =>
       act(
         () => call("/v1/refresh", { method: "POST" }),
         ({ before, version }) => `Data version ${version} is served; before, it was ${before}.`,
-        "Reading the source anew",
+        "Reading the source",
       ),
     {},
   );
@@ -99,7 +99,7 @@ function data(serving) {
 
 async function catalog() {
   const facts = await call("/v1/catalog/source");
-  const about = make("label", "discreet.toml: what is public about the data. Nothing here may be read from it.", { for: "toml" });
+  const about = make("label", "discreet.toml: public facts about the data. Do not copy values from the protected rows.", { for: "toml" });
   const text = make("textarea", facts.text, { id: "toml", rows: 22, spellcheck: "false" });
   const state = make("p", facts.problem ? told(facts.problem) : "", { class: "told", role: "alert", id: "catalog-told" });
   const good = make("p", "", { role: "status", id: "catalog-said" });
@@ -112,7 +112,7 @@ async function catalog() {
       const answer = await withWords(good, "Reading the catalog", () => call(path, { method, body: { text: text.value } }));
       list(answer.warnings);
       if (answer.serving) showServing(answer.serving);
-      good.textContent = !answer.serving ? "It can be read." : answer.serving.problem ? "" : "Saved, and served.";
+      good.textContent = !answer.serving ? "The catalog is valid." : answer.serving.problem ? "" : "Saved, and served.";
       state.textContent = answer.serving?.problem ? `Saved, but not served: ${told(answer.serving.problem)}` : "";
     } catch (error) {
       state.textContent = told(error);

@@ -1,5 +1,5 @@
 // Of the Owner page: analysts with their accounts, keys, and the users whom a proxy signs in.
-import { act, careful } from "./acting.js";
+import { act, careful } from "./owner_actions.js";
 import { amount, bar, left, renewing } from "./budget.js";
 import { $, accountName, button, call, capText, day, fill, make, scrolling } from "./dom.js";
 import { chosen, field, form } from "./forms.js";
@@ -15,7 +15,7 @@ const capField = (value = "") => field("may spend ε", { inputmode: "decimal", r
 
 // A new key is shown once, until another part of the page is opened.
 async function showKey(work, name) {
-  const facts = await act(work, `A key for ${name}. It is shown this once: hand it over now.`);
+  const facts = await act(work, `A key for ${name}. It is shown only once: copy it now.`);
   if (!facts) return;
   const box = make("div", "", { class: "new-key" }),
     key = make("code", facts.key, { id: "new-key", tabindex: 0 });
@@ -69,22 +69,22 @@ function account(one) {
 
 function freezing(one) {
   const set = (frozen) => call(`/v1/analysts/${of(one.account)}/frozen?frozen=${frozen}`, { method: "PUT" });
-  if (one.frozen) return button("Thaw", () => act(() => set(false), `${one.account} may ask again.`), small);
-  return button("Freeze", () => act(() => set(true), `${one.account} is frozen: nothing is answered until you thaw the account.`), small);
+  if (one.frozen) return button("Unfreeze", () => act(() => set(false), `${one.account} can run queries again.`), small);
+  return button("Freeze", () => act(() => set(true), `${one.account} is frozen: its queries are refused until you unfreeze it.`), small);
 }
 
 export async function analysts() {
   const accounts = await readAccounts();
   const name = field("name", { required: "", maxlength: 200, size: 14 }),
     cap = capField();
-  const add = form("Add an analyst", [name, cap], "Add, and make a key", () =>
+  const add = form("Add an analyst", [name, cap], "Add and create a key", () =>
     showKey(
       () =>
         call("/v1/keys", { method: "POST", body: { name: name.input.value.trim(), cap: { epsilon: Number(cap.input.value), delta: accounts[0].cap.delta } } }),
       name.input.value.trim(),
     ),
   );
-  return [make("h3", "What may still be spent"), ...accounts.map(account), ...add];
+  return [make("h3", "Remaining budgets"), ...accounts.map(account), ...add];
 }
 
 // Keys
@@ -97,9 +97,9 @@ function keyTable(keys, role) {
     const box = make("span", "", { class: "choices" });
     if (isUsed(key) && ROLES[role].includes(key.role))
       box.append(
-        careful("Rotate", "The old one stops.", () => showKey(() => call(`/v1/keys/${key.id}/rotation`, { method: "POST", body: {} }), key.name)),
-        careful("Revoke", "It opens nothing then.", () =>
-          act(() => call(`/v1/keys/${key.id}`, { method: "DELETE" }), `The key ${key.id} of ${key.name} opens nothing any more.`),
+        careful("Rotate", "The old key stops working.", () => showKey(() => call(`/v1/keys/${key.id}/rotation`, { method: "POST", body: {} }), key.name)),
+        careful("Revoke", "It stops working.", () =>
+          act(() => call(`/v1/keys/${key.id}`, { method: "DELETE" }), `The key ${key.id} of ${key.name} is revoked.`),
         ),
       );
     return box;
@@ -134,7 +134,7 @@ export async function keys(_, role) {
   };
   for (const input of [name.input, kind.input]) input.addEventListener("input", adjust);
   adjust();
-  const create = form("Make a key", [name, kind, days, cap], "Make it", () => {
+  const create = form("New key", [name, kind, days, cap], "Create key", () => {
     const body = { name: name.input.value.trim(), role: kind.input.value, days: Number(days.input.value) };
     if (needsCap()) body.cap = { epsilon: Number(cap.input.value), delta: accounts[0].cap.delta };
     showKey(() => call("/v1/keys", { method: "POST", body }), body.name);
@@ -152,11 +152,11 @@ export async function keys(_, role) {
 
 export async function users(_, role) {
   const { users: all } = await call("/v1/users");
-  const about = make("p", "Where a proxy signs people in, these names have a role here; everybody else whom it knows has none.");
+  const about = make("p", "Users whom the proxy signs in and their roles. Other users of the proxy have no role.");
   const table = make("table");
   const remove = ({ name, role: has }) =>
     ROLES[role].includes(has)
-      ? careful("Remove", "No role any more?", () => act(() => call(`/v1/users/${of(name)}`, { method: "DELETE" }), `${name} does not come in any more.`))
+      ? careful("Remove", "Remove the role?", () => act(() => call(`/v1/users/${of(name)}`, { method: "DELETE" }), `${name} has no role any more.`))
       : "";
   fill(
     table,
@@ -169,9 +169,9 @@ export async function users(_, role) {
   );
   const name = field("name, as the proxy sends it", { required: "", maxlength: 200, size: 20 }),
     kind = chosen("role", ROLES[role]);
-  const add = form("Let somebody in", [name, kind], "Give the role", () => {
+  const add = form("Add a user", [name, kind], "Give the role", () => {
     const who = name.input.value.trim();
-    act(() => call(`/v1/users/${of(who)}`, { method: "PUT", body: { role: kind.input.value } }), `${who} comes in as ${kind.input.value}.`);
+    act(() => call(`/v1/users/${of(who)}`, { method: "PUT", body: { role: kind.input.value } }), `${who} has the role ${kind.input.value}.`);
   });
   return [about, all.length ? scrolling(table) : make("p", "Nobody comes in through a proxy yet.", { class: "quiet" }), ...add];
 }

@@ -16,7 +16,7 @@ export function showPredicted(predicted) {
   at("rows").placeholder = predicted.rows_about.toLocaleString("en");
   const columns = predicted.columns.map(({ column, within, error }) => [
     column,
-    within === null ? "not measured by itself" : plusMinus(within),
+    within === null ? "not measured separately" : plusMinus(within),
     percent(error),
   ]);
   fill(

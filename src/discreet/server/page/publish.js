@@ -1,4 +1,4 @@
-// Publish: synthetic data of people's rows. What it shall be made of, what that costs before it is paid, and the way to what was made.
+// Publish: synthetic data. Its settings, its cost before it is charged, and the list of releases.
 import { balance } from "./budget.js";
 import { columnCount, details, isSelect, showColumns, showSizes, source } from "./columns.js";
 import { $, accountName, call, epsilonText, lines, make, many, short, told, withWords } from "./dom.js";
@@ -9,12 +9,12 @@ const PATIENCE = 250,
   LATER = 3000;
 const PASSING = [0, 429, 503]; // the price is asked for again by itself
 const WORDS = {
-  planned: "Planned; the price is being written down",
-  paid: "Paid, and kept under Releases even if you leave; it comes at a time that was fixed beforehand",
-  "asked before": "Asked before; looking it up",
+  planned: "Planned; recording the charge",
+  paid: "Charged; the result will be under Releases even if you leave this page. It appears at a fixed time",
+  "asked before": "Asked before; loading the stored answer",
 };
 const FIELDS = ["table", "sql", "bins", "found", "width", "unit", "epsilon", "delta", "rho", "name", "reuse", "rows"];
-const NOTHING = "Its price appears here before anything is paid: choose columns, and what it may cost.";
+const NOTHING = "The cost appears here before anything is charged: choose columns and a budget.";
 const SIGNS = { epsilon: "ε", delta: "δ", rho: "ρ" },
   EXAMPLES = { epsilon: "0.5", delta: "1e-9", rho: "0.01" };
 const state = { tables: null, named: "", turn: 0, timer: 0, making: false, hasPrice: true };
@@ -30,7 +30,7 @@ function wanted() {
   const wrong = Object.keys(price).find((name) => !(price[name] > 0 && Number.isFinite(price[name])));
   if (wrong) return { missing: `${SIGNS[wrong]} is a number above 0, with a point: ${EXAMPLES[wrong]}.` };
   const width = Number(value("width"));
-  if (!Number.isInteger(width) || width < 1) return { missing: "Say of how many columns tables shall be good: 1 or more." };
+  if (!Number.isInteger(width) || width < 1) return { missing: "Enter the number of columns k, 1 or more." };
   return { source: source(), workload: width, ...price, ...reuse(), ...details() };
 }
 
@@ -65,7 +65,7 @@ export async function showPublish(name, role) {
 function offerTables(tables, accounts) {
   if (JSON.stringify(tables) === JSON.stringify(state.tables)) return; // what was chosen stays
   state.tables = tables;
-  at("table").replaceChildren(...tables.map((table) => make("option", table.name, { value: table.name })), make("option", "a SELECT of mine", { value: "" }));
+  at("table").replaceChildren(...tables.map((table) => make("option", table.name, { value: table.name })), make("option", "my own SELECT", { value: "" }));
   if (!accounts.some((account) => account.cap.delta)) at("delta").value = ""; // there, epsilon alone is the price
   showTable();
 }
@@ -124,7 +124,7 @@ async function price() {
     return;
   }
   try {
-    const plan = await withWords(at("progress"), "Working out the price", () =>
+    const plan = await withWords(at("progress"), "Computing the cost", () =>
       call("/v1/synthesize", { method: "POST", body: { ...body, ...assumedRows(), dry: true } }),
     );
     if (mine !== state.turn) return;
@@ -132,7 +132,7 @@ async function price() {
     showOffer(plan, body);
   } catch (error) {
     if (mine !== state.turn) return;
-    offer("", { small: "It has no price as it stands." });
+    offer("", { small: "It cannot be run as it is." });
     refuse(error, { hasPrice: false });
     if (PASSING.includes(error.status)) state.timer = setTimeout(changed, LATER);
   }
@@ -146,8 +146,8 @@ function showOffer(plan, body) {
     tooPoor = accounts.filter(([, allows]) => !allows).map(([name]) => accountName(name));
   const payers = accounts.map(([name]) => accountName(name)).join(", ");
   const sizes = Object.entries(plan.columns).map(([name, size]) => `${name} ${size.toLocaleString("en")}`);
-  const reused = body.reuse ? [plan.reused.length ? `takes in ${plan.reused.join(", ")}` : "there is nothing to take in"] : [];
-  const about = [`${many(plan.tables, "table")} of ${many(body.workload, "column")} shall be good`, ...(isSelect() ? [sizes.join(", ")] : []), ...reused].join(
+  const reused = body.reuse ? [plan.reused.length ? `reuses ${plan.reused.join(", ")}` : "no earlier measurements to reuse"] : [];
+  const about = [`preserves ${many(plan.tables, "table")} of ${many(body.workload, "column")}`, ...(isSelect() ? [sizes.join(", ")] : []), ...reused].join(
     " · ",
   );
   const isFree = plan.asked_before || !accounts.length;
@@ -159,7 +159,7 @@ function showOffer(plan, body) {
   });
   if (tooPoor.length)
     refuse(
-      { message: `This is more than is left: ${tooPoor.join(", ")}.`, next_step: "Take a lower price, or ask the owner to raise the cap." },
+      { message: `This costs more than what remains: ${tooPoor.join(", ")}.`, next_step: "Use a smaller ε, or ask the owner to raise the cap." },
       { hasPrice: false },
     );
 }
@@ -184,7 +184,7 @@ async function begin(event) {
   const clock = setInterval(() => progress(`${words} … ${Math.round((Date.now() - begun) / 1000)} s`), 1000);
   state.making = at("go").disabled = true;
   clearTold();
-  at("stop").textContent = "Take it back";
+  at("stop").textContent = "Cancel";
   at("stop").onclick = () => call(`/v1/ask/${id}`, { method: "DELETE" });
   progress(words);
   try {
@@ -194,7 +194,7 @@ async function begin(event) {
       if (line.state === "paid") at("stop").textContent = "Stop waiting"; // what is paid is not given back
       if (!line.state) facts = line;
     });
-    if (!facts) refuse({ message: "The connection ended before it came.", next_step: "Make it again: nothing is paid twice." });
+    if (!facts) refuse({ message: "The connection ended before the result arrived.", next_step: "Create it again: it is not charged twice." });
   } catch (error) {
     refuse(error);
   } finally {

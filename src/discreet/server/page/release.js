@@ -1,9 +1,9 @@
-// One release of synthetic data: how good it is, with bounds that hold together, and ways to take it away. All of it is free.
-import { careful } from "./acting.js";
+// One release: its quality with simultaneous bounds, and downloads. All of it is free.
+import { careful } from "./owner_actions.js";
 import { drawBars, drawLine, drawPairs, redrawn } from "./chart.js";
 import { $, call, epsilonText, fill, HERE, make, many, number, request, short, told, withWords } from "./dom.js";
 import { download } from "./files.js";
-import { forget, offerReal } from "./real.js";
+import { forget, offerReal } from "./comparison.js";
 import { chooseTab, offerTabs } from "./tabs.js";
 
 const MOST_BARS = 12,
@@ -24,7 +24,7 @@ export async function showRelease(name, role, changed) {
   chooseTab(TABS, "release");
   try {
     const facts = await call(place(name));
-    const report = facts.kind === "synthesize" ? await withWords(at("said"), "Rebuilding it from what was drawn", () => call(`${place(name)}/report`)) : null;
+    const report = facts.kind === "synthesize" ? await withWords(at("said"), "Rebuilding the model", () => call(`${place(name)}/report`)) : null;
     if (mine !== turn) return;
     at("parts").hidden = false;
     showFacts(report ?? facts);
@@ -67,7 +67,7 @@ function showFacts(facts) {
 const percent = (share) => `${(100 * share).toFixed(0)}\u00a0%`;
 
 function showQuality({ bars, pairs, level }) {
-  at("level").textContent = `In ${100 * level} of 100 releases all of these bounds hold together.`;
+  at("level").textContent = `All of these bounds hold together in ${100 * level} of 100 releases.`;
   redrawn(at("bars"), () => {
     for (const column of bars) drawColumn(column);
   });
@@ -97,7 +97,7 @@ function drawColumn({ column, values, within, share }) {
   else drawBars(at("bars"), { title: column, rows: points });
   const words =
     within === null
-      ? "This method says nothing about its error."
+      ? "This method has no error bound."
       : `All counts of ${column} together are off by at most ${number(within, within)} rows, ${percent(share)} of all${share < 2 ? "" : ": nothing is known about them at this price"}.`;
   at("bars").append(make("p", words, { class: "quiet small-print" }));
 }
@@ -110,13 +110,13 @@ function showFiles(name, hasRows) {
   const kept = download(
     `${name}.discreet`,
     "Release",
-    "what was drawn, to make rows and tables of anywhere",
+    "the model, to draw rows and tables anywhere",
     () => request(place(name), { headers: { Accept: FILE } }),
     boxes,
   );
   const tables = [
-    download(`${name}.csv`, "CSV", "rows, about as many as there are of people's", rows("text/csv"), boxes),
-    download(`${name}.parquet`, "Parquet", "the same with types", rows(PARQUET), boxes),
+    download(`${name}.csv`, "CSV", "rows, about as many as in the data", rows("text/csv"), boxes),
+    download(`${name}.parquet`, "Parquet", "the same rows, with types", rows(PARQUET), boxes),
   ];
   at("files").replaceChildren(...(hasRows ? tables : []), kept);
   const use = hasRows ? "release.sample(10_000).to_pandas()  # as many as you like\nrelease.bounds(0.95)" : "release.facts";
@@ -130,9 +130,9 @@ async function offerPublication(name, role, changed) {
   const box = at("published");
   box.replaceChildren();
   if (isPublished)
-    box.append("Published: everybody has it at ", make("a", `v1/published/${name}`, { href: `v1/published/${encodeURIComponent(name)}` }), ", without a key.");
-  else if (role !== "owner") box.append("Seen by you and the owner. The owner can publish it.");
-  else box.append(careful("Publish", "Everybody sees it from then on, for good.", () => publish(name, role, changed)));
+    box.append("Published at ", make("a", `v1/published/${name}`, { href: `v1/published/${encodeURIComponent(name)}` }), ", for everyone without a key.");
+  else if (role !== "owner") box.append("Visible to you and the owner. The owner can publish it.");
+  else box.append(careful("Publish", "It becomes visible to everyone. This cannot be undone.", () => publish(name, role, changed)));
 }
 
 async function publish(name, role, changed) {

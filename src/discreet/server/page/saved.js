@@ -1,4 +1,4 @@
-// Saved questions: yours and those that colleagues share, each with a name and a page of its own.
+// Saved queries: the user's own and those that colleagues share.
 import { $, button, call, make, told } from "./dom.js";
 
 export async function showSaved() {
@@ -54,7 +54,7 @@ export function offerSaving(asked) {
       $("answer-said").replaceChildren(
         "Saved as ",
         link,
-        saved.shared ? ". Colleagues with a key see it with its answer, which costs them nothing." : ", for you alone.",
+        saved.shared ? ". Colleagues with a key see it and its answer, free of charge." : ", for you alone.",
       );
       await showSaved();
     } catch (error) {

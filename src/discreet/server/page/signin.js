@@ -1,4 +1,4 @@
-// Who is at the page: signing in and out, and which pages their role has.
+// Signing in and out, and the pages of each role.
 import { $, call, nameDataset, told } from "./dom.js";
 
 const FIRST = { owner: "ask", analyst: "ask", steward: "budget", auditor: "budget" };

@@ -1,4 +1,4 @@
-// What buttons of the Owner page do: act, say so, and show what is so then.
+// Actions of the Owner page: run one, show its result, and refresh the page.
 import { $, button, make, told, withWords } from "./dom.js";
 
 let showAgain = async () => {};

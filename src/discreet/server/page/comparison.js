@@ -1,7 +1,7 @@
-// The owner's tab of a release: real numbers beside synthetic ones. Nothing here is private; it is read when the owner says so, and forgotten when the page moves on.
+// The owner's tab of a release: exact numbers beside synthetic ones. They are not private: they are read on request only, and dropped when the page changes.
 import { redrawn } from "./chart.js";
 import { $, button, call, epsilonText, fill, make, many, scrolling, told, withWords } from "./dom.js";
-import { drawBeside, drawCells, drawLines, drawPrices, percent } from "./real_charts.js";
+import { drawBeside, drawCells, drawLines, drawPrices, percent } from "./comparison_charts.js";
 
 const MOST_BARS = 12;
 const PRICES = [0.1, 0.3, 1, 3, 10];
@@ -30,7 +30,7 @@ async function look(name) {
   const mine = turn;
   at("look").hidden = true;
   try {
-    const facts = await withWords(at("progress"), "Counting people's rows", () => compared(name, "", {}));
+    const facts = await withWords(at("progress"), "Counting protected rows", () => compared(name, "", {}));
     if (mine !== turn) return;
     showColumns(facts);
     showPair(name, facts);
@@ -78,7 +78,7 @@ const barsOf = (shares, kinds) => kinds.map((kind) => ({ kind, value: shares[kin
 // Two columns of the owner's choice.
 function showPair(name, { columns }) {
   if (columns.length < 2) return;
-  part("A pair of columns", "Shares of all rows; many values stand in groups of neighbours.");
+  part("A pair of columns", "Shares of all rows; neighbouring values are grouped if there are many.");
   const choices = [0, 1].map((chosen) => {
     const choice = make("select", "", { "aria-label": chosen ? "the other column" : "one column" });
     choice.append(...columns.map(({ column }) => make("option", column, { value: column })));
@@ -117,8 +117,8 @@ const WIDTHS = { 1: "One column", 2: "Two columns", 3: "Three columns" };
 function showPrices(name, { errors, epsilon, delta }) {
   const points = [{ epsilon, errors, isRelease: true }];
   part(
-    "Errors against ε",
-    `Mean distance of tables from the real ones: all differences of shares added up, from 0 to 2.${delta ? ` ε at δ ${delta}.` : ""} Another price is tried by making the release anew from people's rows and throwing it away: nothing is charged, since nobody else hears of it. Each is one draw, and another one would be a little different.`,
+    "Error by ε",
+    `Mean distance of tables from the real ones: all differences of shares added up, from 0 to 2.${delta ? ` ε at δ ${delta}.` : ""} For another ε, the release is computed again from the protected rows and discarded: nothing is charged, as the result is shown to you only. Each is one draw, and another one would be a little different.`,
   );
   const line = make("p", "", { class: "line" }),
     said = make("span", "", { role: "status" }),
@@ -185,13 +185,13 @@ function showTrained({ trained }) {
   if (!trained.length) return;
   part(
     "Trained on synthetic rows",
-    `How often a column is foretold from the others, by naive Bayes, in ${many(trained[0].rows, "real row")} that were held out: learned from the other real rows, from the synthetic ones, and by always saying the most frequent value. The release was made of all rows.`,
+    `How well each column can be predicted from the others, by naive Bayes, on ${many(trained[0].rows, "real row")} that were held out. Trained on the other real rows, on the synthetic ones, or always predicting the most frequent value. The release was made from all rows.`,
   );
-  legend({ real: "learned from real rows", synthetic: "from synthetic rows", guess: "the most frequent value" });
+  legend({ real: "trained on real rows", synthetic: "from synthetic rows", guess: "the most frequent value" });
   const kinds = ["real", "synthetic", "guess"];
   drawn((box) =>
     drawBeside(box, {
-      title: "rows that are foretold",
+      title: "correctly predicted rows",
       rows: trained.map((one) => ({ label: one.column, bars: barsOf(one, kinds) })),
       described: trained.map((one) => `${one.column}: ${kinds.map((kind) => `${kind} ${percent(one[kind])}`).join(", ")}`).join("; "),
     }),

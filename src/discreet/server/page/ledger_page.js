@@ -1,13 +1,13 @@
-// The books, for the owner and auditors: what happened, who did it, and whether it adds up.
+// The ledger, for the owner and auditors: its entries, with actors, and its verification.
 import { $, accountName, call, day, fill, mechanismWords, told, withWords } from "./dom.js";
 
 // For machines, not for people: where it came from stands in a column of its own, and proofs and salts say nothing.
 const HIDDEN = new Set(["by", "proof", "salt", "format", "prices", "request", "question", "sha256"]);
-const NAMES = { accounts: "paid by", analyst: "asked by", releases: "by", label: "", of: "asks again entry" };
+const NAMES = { accounts: "charged to", analyst: "asked by", releases: "by", label: "", of: "repeats entry" };
 const cut = (text) => (text.length > 200 ? `${text.slice(0, 200)} …` : text);
 
 function shown(name, value) {
-  if (name === "accounts") return value.map(accountName).join(" and ") || "nobody: asked before";
+  if (name === "accounts") return value.map(accountName).join(" and ") || "no account: asked before";
   if (name === "releases") return mechanismWords(value.map((release) => release.mechanism));
   if (name === "analyst") return value ?? "the owner";
   if (value !== null && typeof value === "object") return facts(value);
@@ -37,10 +37,10 @@ export async function showBooks() {
     entries.reverse().map((entry) => [entry.seq, day(entry.time), entry.kind, entry.body.by ?? "", facts(entry.body)]),
   );
   $("books-verify").onclick = async () => {
-    $("books-told").textContent = "Reading all of it …";
+    $("books-told").textContent = "Verifying the ledger …";
     try {
-      const found = await withWords($("books-told"), "Reading all of it", () => call("/v1/ledger/verification"));
-      $("books-told").textContent = found.sound ? `Sound: ${found.entries} entries, head ${found.head.slice(0, 16)}` : found.problems.join("\n");
+      const found = await withWords($("books-told"), "Verifying the ledger", () => call("/v1/ledger/verification"));
+      $("books-told").textContent = found.sound ? `Valid: ${found.entries} entries, head ${found.head.slice(0, 16)}` : found.problems.join("\n");
     } catch (error) {
       $("books-told").textContent = told(error);
     }

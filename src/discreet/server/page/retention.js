@@ -1,20 +1,20 @@
-// Of the Owner page: what is collected and how long it is kept, and who did what.
-import { act, careful } from "./acting.js";
+// Parts of the Owner page: collections with their retention, and the audit log.
+import { act, careful } from "./owner_actions.js";
 import { accountName, call, day, fill, make, many, scrolling } from "./dom.js";
 import { chosen, field, form } from "./forms.js";
 
 export async function collections() {
   const { collections: all, unsound } = await call("/v1/collections");
-  const about = make("p", "Devices send randomized reports; this server counts them. A closed collection takes no more of them; a deleted one leaves nothing.");
+  const about = make("p", "Devices send randomized reports; this server counts them. A closed collection accepts no more reports; a deleted one keeps nothing.");
   const begin = beginning();
-  if (!all.length && !unsound.length) return [about, make("p", "Nothing is collected yet.", { class: "quiet" }), ...begin];
+  if (!all.length && !unsound.length) return [about, make("p", "No collections yet.", { class: "quiet" }), ...begin];
   const place = (name) => `/v1/tasks/${encodeURIComponent(name)}`;
   const remove = (name) =>
-    careful("Delete", "With all that was collected?", () =>
-      act(() => call(place(name), { method: "DELETE" }), `${name} is deleted, with all that was collected.`),
+    careful("Delete", "Delete all collected reports?", () =>
+      act(() => call(place(name), { method: "DELETE" }), `${name} is deleted, with all collected reports.`),
     );
   const close = (name) =>
-    careful("Close", "Take no more reports?", () => act(() => call(`${place(name)}/closed`, { method: "PUT" }), `${name} takes no more reports.`));
+    careful("Close", "Accept no more reports?", () => act(() => call(`${place(name)}/closed`, { method: "PUT" }), `${name} is closed.`));
   const choices = (one) => {
     const box = make("span", "", { class: "choices" });
     box.append(...(one.state === "open" ? [close(one.name)] : []), remove(one.name));
@@ -26,7 +26,7 @@ export async function collections() {
     [
       ["collection", ""],
       ["of", ""],
-      ["a report gives away", ""],
+      ["ε of a report", ""],
       ["state", ""],
       ["kept", ""],
       ["change", ""],
@@ -40,7 +40,7 @@ export async function collections() {
         one.expires ? `until ${day(new Date(1000 * one.expires).toISOString())}` : "until deleted",
         choices(one),
       ]),
-      ...unsound.map((name) => [name, "—", "—", "cannot be carried out", "—", remove(name)]),
+      ...unsound.map((name) => [name, "—", "—", "invalid task", "—", remove(name)]),
     ],
   );
   return [about, scrolling(table), ...begin];
@@ -55,13 +55,13 @@ function beginning() {
   const name = field("name", { required: "", maxlength: 200, size: 14 }),
     kind = chosen("asks for", Object.keys(ASKS)),
     among = field(ASKS["which of these"], { required: "", size: 24 }),
-    epsilon = field("a report gives away ε", { inputmode: "decimal", required: "", size: 6, pattern: "[0-9]*[.]?[0-9]+" }),
+    epsilon = field("ε of a report", { inputmode: "decimal", required: "", size: 6, pattern: "[0-9]*[.]?[0-9]+" }),
     days = field("kept for days", { type: "number", min: 1, max: 36500, value: 90, required: "" });
   kind.input.addEventListener("input", () => {
     among.label.firstChild.data = ASKS[kind.input.value];
     among.input.pattern = kind.input.value === "a number" ? BOUNDS : ".*";
   });
-  return form("Begin a collection", [name, kind, among, epsilon, days], "Begin it", () => {
+  return form("New collection", [name, kind, among, epsilon, days], "Create collection", () => {
     const parts = among.input.value.split(",").map((part) => part.trim()),
       asked = kind.input.value === "a number" ? { between: parts.map(Number) } : { values: parts.filter(Boolean) };
     const asks = { name: name.input.value.trim(), epsilon: Number(epsilon.input.value), ...asked };
@@ -78,10 +78,10 @@ const WORDS = {
   cap: (body) => `set the cap of ${accountName(body.account)} to ε ${amount(body.epsilon)}${body.renews ? `, ${body.renews}` : ""}`,
   freeze: (body) => `froze ${accountName(body.account)}`,
   thaw: (body) => `thawed ${accountName(body.account)}`,
-  key: (body) => `made a key for ${body.name}, ${body.role}`,
+  key: (body) => `created a key for ${body.name}, ${body.role}`,
   revoke: (body) => `revoked the key ${body.key}`,
-  user: (body) => (body.role ? `let the proxy's user ${body.user} in as ${body.role}` : `took the role of the proxy's user ${body.user} away`),
-  refresh: (body) => `began data version ${body.version}`,
+  user: (body) => (body.role ? `gave the proxy user ${body.user} the role ${body.role}` : `removed the role of the proxy user ${body.user}`),
+  refresh: (body) => `created data version ${body.version}`,
   catalog: (body) => `saved the catalog ${body.sha256.slice(0, 12)}`,
 };
 const amount = (fraction) => {
@@ -104,6 +104,6 @@ export async function done() {
     told.map((entry) => [day(entry.time), holders.get(entry.body.by) ?? entry.body.by, WORDS[entry.kind](entry.body)]),
   );
   const more = make("p", `${many(told.length, "act")} among the last ${many(entries.length, "entry", "entries")}; `, { class: "quiet" });
-  more.append(make("a", "the books have all of them", { href: "#books" }), ".");
+  more.append(make("a", "the ledger has all entries", { href: "#books" }), ".");
   return [scrolling(table), more];
 }
