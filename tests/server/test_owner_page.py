@@ -211,7 +211,7 @@ def test_a_collection_is_begun_on_the_page(opened, served):
     page.goto(f"{served.url}/#owner/collections")
     page.fill("form.line >> label:has-text('name') >> input", "pets")
     page.fill("form.line >> label:has-text('with commas') >> input", "cat, dog,fish")
-    page.fill("form.line >> label:has-text('gives away') >> input", "1.5")
+    page.fill("form.line >> label:has-text('ε of a report') >> input", "1.5")
     page.click("text=Create collection")
     expect(page.locator("#owner-said")).to_contain_text("pets is open")
     expect(page.locator("tr", has_text="pets")).to_contain_text("ε 1.5")
@@ -223,7 +223,7 @@ def test_a_collection_is_begun_on_the_page(opened, served):
     owner = {"Authorization": f"Bearer {served.owner}"}
     refused = httpx.post(f"{served.url}/v1/tasks", json={"asks": asks}, headers=owner, timeout=60).json()
     assert refused["error"]["code"] == "bad-task"
-    page.fill("form.line >> label:has-text('gives away') >> input", "1")
+    page.fill("form.line >> label:has-text('ε of a report') >> input", "1")
     page.fill("form.line >> label:has-text('lowest') >> input", "0, 30000")
     page.click("text=Create collection")
     expect(page.locator("tr", has_text="steps")).to_contain_text("ε 1")

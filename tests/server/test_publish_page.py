@@ -109,7 +109,7 @@ def test_an_analyst_makes_a_release_and_sees_it_with_its_bounds(served, made):
 
 def test_a_refused_select_and_a_taken_name_are_told_until_something_changes_and_cost_nothing(served, made):
     bill = spent(served)
-    made.click("text=New release")
+    made.click("text=Create another")
     expect(made.locator("#publish-price")).to_have_text("free: asked before")
     for wrong in ("0", "-1", "0,5", "a half"):
         made.fill("#publish-epsilon", wrong)
