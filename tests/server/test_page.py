@@ -105,7 +105,7 @@ def test_the_price_follows_the_question_and_a_refusal_marks_its_place_and_stays(
     page.fill("#within", "20")
     expect(page.locator("#offer-error")).to_contain_text(re.compile(r"n ±\s(20|19)"))
     page.fill("#sql", "SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward")
-    expect(page.locator("#told")).to_contain_text("Join on the column that names the person")
+    expect(page.locator("#told")).to_contain_text("Join on the person's id")
     expect(page.locator("#go")).to_be_disabled()
     page.fill("#sql", "SELECT wrd, COUNT(*) AS n\nFROM visits GROUP BY wrd")
     expect(page.locator("#sql .cm-lintRange-error")).to_have_text("wrd")
