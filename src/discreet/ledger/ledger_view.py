@@ -36,12 +36,15 @@ class LedgerView:
         """Close the database."""
         self._store.close()
 
-    def copy_to(self, place: str) -> None:
+    def copy_to(self, path: str) -> None:
         """Copy the ledger at one moment to a new file. Later charges are not in the copy."""
-        self._store.copy_to(place)
+        self._store.copy_to(path)
 
     def name(self) -> str:
-        """Return the identity of this ledger, whatever its path: the hash of its first entry, which is salted. Empty for an empty ledger."""
+        """Return the identity of this ledger, whatever its path: the hash of its first entry, which is salted.
+
+        Empty for an empty ledger.
+        """
         with self._store.reading() as t:
             first = entry_chain.entry_at(t, 1)
         return self.writer.seals.check(first).hash if first else ""
@@ -91,7 +94,7 @@ class LedgerView:
             return {name: name in known and known[name].allows(request.releases) for name in unpaid}
 
     def stored_reservation(self, request: Request) -> Reservation | None:
-        """Return the stored answer of a query that the analyst was charged for, without recording a repeat; `None` if none exists."""
+        """Return the stored answer of a query that was charged to the analyst, without recording a repeat."""
         with self.writer.reading() as work:
             work.check_open(request.analyst)
             state = stored_queries.query_state(work, request.key, request.analyst)
@@ -153,7 +156,10 @@ class LedgerView:
             return _published_answer(work, name) if answer is None else answer
 
     def visible_releases(self, *, analyst: str | None) -> dict[str, str]:
-        """Return names by key of the finished releases that are published or charged to the analyst; all for the data owner. Not proved yet."""
+        """Return names by key of the finished releases that are published or charged to the analyst, without proof.
+
+        For the data owner these are all releases.
+        """
         with self.writer.reading() as work:
             work.check_open(analyst)
             seen = release_names.visible(work, analyst)
@@ -165,7 +171,7 @@ class LedgerView:
             }
 
     def visible_answer(self, query: str, *, analyst: str | None) -> bytes:
-        """Return a finished release by its key, if it is published or charged to the analyst; any for the data owner."""
+        """Return a finished release by its key, if it is published or charged to the analyst, or for the data owner."""
         with self.writer.reading() as work:
             work.check_open(analyst)
             payer = None if query in release_names.published(work).values() else analyst
@@ -175,7 +181,10 @@ class LedgerView:
             return _needed(answer)
 
     def named_run(self, name: str, *, analyst: str | None) -> tuple[bytes, str]:
-        """Return a release by the name that an analyst gave (`None`: the data owner or any analyst), and the text of its query. For the data owner."""
+        """Return a release by its name and the text of its query, for the data owner.
+
+        An `analyst` of `None` stands for the data owner or any analyst.
+        """
         with self.writer.reading() as work:
             known = stored_queries.query_state(work, release_names.key_of(work, name, analyst), None)
             return _needed(stored_queries.stored_answer(work, known)), stored_queries.original_text(work, known)
@@ -223,7 +232,7 @@ class LedgerView:
             return _entry(work, seq) if head is not None and 1 <= seq <= head.seq else None
 
     def latest(self) -> tuple[LedgerTotals, list[Account], list[Entry]]:
-        """Return the totals, the shared accounts, and the last charges that were not free, newest first: all at one moment."""
+        """Return the totals, the shared accounts and the last charges that were not free, all at one moment."""
         with self.writer.reading() as work:
             paid = [_entry(work, number) for number in reversed(work.totals.latest)]
             shared = [DATASET, *sorted(filter(is_edge_account, work.totals.accounts))]
@@ -239,7 +248,7 @@ class LedgerView:
     def charges(
         self, *, analyst: str | None = None, before: int | None = None, limit: int
     ) -> list[tuple[Entry, Entry]]:
-        """Return the last `limit` charges, newest first, of one analyst or all, before a number; each with the entry that has its text."""
+        """Return the last `limit` charges before a number, newest first, each with the entry that has its text."""
         with self.writer.reading() as work:
             charges = entry_chain.charges_before(work.t, before, analyst=analyst, limit=limit)
             return [(work.seals.check(entry), stored_queries.entry_with_text(work, entry)) for entry in charges]

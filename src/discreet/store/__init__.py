@@ -1,4 +1,4 @@
-"""Databases for our own books: SQLite by default, PostgreSQL by URL."""
+"""Databases for ledger, keys and reports: SQLite by default, PostgreSQL by URL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["GroupCommit", "Row", "Store", "Transaction", "open_store", "unavaila
 
 
 def open_store(where: str | Path, *, must_exist: bool = False) -> Store:
-    """A store at a path, or at a postgresql:// URL; with `must_exist`, a file that is missing is not made."""
+    """Open a store at a path or postgresql:// URL. With `must_exist`, a missing file is not created."""
     if str(where).startswith(("postgresql://", "postgres://")):
         from discreet.store.postgres import PostgresStore  # noqa: PLC0415  the driver is an extra
 

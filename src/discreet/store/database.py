@@ -1,4 +1,4 @@
-"""What the ledger, the keys and the collector need of a database: one writer at a time, and commits that last."""
+"""The database interface of ledger, keys and collector: one writer at a time, and durable commits."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 from discreet.errors import StoreUnavailable, WrongFormat
 
 Row: TypeAlias = tuple[Any, ...]
-_ROWS = 100
-"""Of one statement: every database takes so many values."""
+_ROWS_PER_INSERT = 100
+"""Rows of one INSERT: every database accepts that many values."""
 
 
 class Transaction(ABC):
@@ -25,9 +25,12 @@ class Transaction(ABC):
         """Run one statement, with ? for each value, and fetch what it returns."""
 
     def insert(self, into: str, rows: Sequence[Sequence[object]], *, otherwise: str = "") -> None:
-        """Write rows in as few statements as can be: `into` is a table and its columns, `otherwise` what is done where a row is there already."""
-        for start in range(0, len(rows), _ROWS):
-            part = rows[start : start + _ROWS]
+        """Insert rows in few statements.
+
+        `into` is a table with its columns, `otherwise` the SQL for rows that exist (`ON CONFLICT …`).
+        """
+        for start in range(0, len(rows), _ROWS_PER_INSERT):
+            part = rows[start : start + _ROWS_PER_INSERT]
             marks = f"({', '.join('?' * len(part[0]))})"
             several = ", ".join([marks] * len(part))
             self.run(f"INSERT INTO {into} VALUES {several} {otherwise}", *chain.from_iterable(part))  # noqa: S608
@@ -35,15 +38,15 @@ class Transaction(ABC):
     @property
     @abstractmethod
     def changes(self) -> int:
-        """A number that is another one after something was changed."""
+        """A number that differs after every change."""
 
     @abstractmethod
     def member(self, column: str, name: str) -> str:
-        """How a member of a JSON column is said in SQL: as text, NULL where there is none."""
+        """Return SQL for a member of a JSON column as text, NULL if it is missing."""
 
 
-class _Line:
-    """A connection, and the threads that queue for it."""
+class _ConnectionQueue:
+    """A connection and the lock that threads queue for."""
 
     def __init__(self) -> None:
         self.queue = threading.Lock()
@@ -53,49 +56,52 @@ class _Line:
 class Store(ABC):
     """A database, used from any number of threads and processes.
 
-    A transaction has the database's one writer lock from its first statement to its commit, so that what it read is
-    still true when it writes. (Reading first and locking later loses charges: with the default settings of the usual
-    tools, 160 of 200.) As there is one writer at a time, a process needs only one connection to write; its threads queue
-    for it. Whoever only looks has another, and neither waits for a writer nor keeps one waiting.
+    A transaction has the database's one writer lock from its first statement to its commit, so what it read is still
+    true when it writes. (Reading first and locking later loses charges: 160 of 200 in a test with default settings.) As
+    there is one writer at a time, a process needs one connection for writing, and its threads queue for it. Reads have
+    another connection: they neither wait for a writer nor block one.
     """
 
     blob_type: str
 
     def __init__(self) -> None:
-        self._inherited: list[_Line] = []
+        self._inherited: list[_ConnectionQueue] = []
         self._begin_process()
 
     def _begin_process(self) -> None:
-        """Open nothing yet. Connections that came over a fork are neither used nor closed: they are the parent's."""
-        self._process, self._writers, self._readers = os.getpid(), _Line(), _Line()
+        """Start without connections.
+
+        Those inherited by a fork belong to the parent: they are neither used nor closed.
+        """
+        self._process, self._writers, self._readers = os.getpid(), _ConnectionQueue(), _ConnectionQueue()
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """Everything inside, or nothing; on disk when it returns."""
-        self._see_to_process()
+        """Run a transaction: all of it or nothing, and on disk when the block ends."""
+        self._reset_after_fork()
         with self._on(self._writers, self._begin) as t:
             yield t
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """All as it is at one moment, for a look: without the writer lock. What was committed before it begins is in it."""
-        self._see_to_process()
+        """Read the database at one moment, without the writer lock. It includes everything committed before."""
+        self._reset_after_fork()
         with self._on(self._readers, self._begin_reading) as t:
             yield t
 
-    def _see_to_process(self) -> None:
+    def _reset_after_fork(self) -> None:
         if self._process != os.getpid():
             self._inherited += [self._writers, self._readers]
             self._begin_process()
 
     @contextmanager
-    def _on(self, line: _Line, begin: Callable[[Any], Transaction]) -> Iterator[Transaction]:
-        with line.queue:
+    def _on(self, slot: _ConnectionQueue, begin: Callable[[Any], Transaction]) -> Iterator[Transaction]:
+        with slot.queue:
             try:
-                line.connection = line.connection or self._connect()
-                transaction = begin(line.connection)
+                slot.connection = slot.connection or self._connect()
+                transaction = begin(slot.connection)
             except self.errors():
-                self._drop(line)
+                self._drop(slot)
                 raise unavailable() from None
             try:
                 yield transaction
@@ -104,13 +110,13 @@ class Store(ABC):
                 with suppress(*self.errors()):
                     transaction.run("ROLLBACK")
                 if isinstance(error, self.errors()):
-                    self._drop(line)
+                    self._drop(slot)
                     raise unavailable() from None
                 raise
 
     @contextmanager
     def snapshot(self) -> Iterator[Transaction]:
-        """All as it is at one moment, for reading at length: on a connection of its own, which no writer waits for."""
+        """Read the database at one moment for as long as needed, on a separate connection that blocks no writer."""
         try:
             connection = self._connect()
         except self.errors():
@@ -126,13 +132,13 @@ class Store(ABC):
                 connection.close()
 
     def exists(self) -> bool:
-        """Whether there is a database at all; a server answers for itself."""
+        """Return whether the database exists; always true for a database server."""
         return True
 
     def scrub(self) -> None:
-        """Leave nothing on disk of what was deleted, as far as nobody is reading it; the next call takes up the rest."""
+        """Remove deleted data from the disk. Data that a reader still uses is removed by a later call."""
         with self.transaction():
-            pass  # so that there is a connection of this process
+            pass  # opens a connection of this process
         with self._writers.queue:
             if self._writers.connection is not None:
                 with suppress(*self.errors()):
@@ -140,48 +146,48 @@ class Store(ABC):
 
     @abstractmethod
     def _scrub(self, connection: Any) -> None:
-        """Overwrite what was deleted, outside of any transaction."""
+        """Overwrite deleted data, outside of any transaction."""
 
     @abstractmethod
     def _connect(self) -> Any:
-        """A connection whose commits wait for the disk."""
+        """Open a connection whose commits wait for the disk."""
 
     @abstractmethod
     def _begin(self, connection: Any) -> Transaction:
-        """Begin a transaction that holds the database's writer lock."""
+        """Start a transaction that holds the database's writer lock."""
 
     @abstractmethod
     def _begin_reading(self, connection: Any) -> Transaction:
-        """Begin a transaction that sees one moment and locks nothing."""
+        """Start a transaction that reads one moment and locks nothing."""
 
     @abstractmethod
     def errors(self) -> tuple[type[Exception], ...]:
-        """What the driver raises."""
+        """Return the exceptions of the driver."""
 
-    def _drop(self, line: _Line) -> None:
-        connection, line.connection = line.connection, None
+    def _drop(self, slot: _ConnectionQueue) -> None:
+        connection, slot.connection = slot.connection, None
         if connection is not None:
             with suppress(*self.errors()):
                 connection.close()
 
-    def __del__(self, own_process: Callable[[], int] = os.getpid) -> None:  # bound now: at exit `os` may be gone
+    def __del__(self, own_process: Callable[[], int] = os.getpid) -> None:  # bound now: at exit `os` may be unloaded
         if getattr(self, "_process", None) == own_process():
-            for line in (self._writers, self._readers):
-                self._drop(line)
+            for slot in (self._writers, self._readers):
+                self._drop(slot)
 
     @abstractmethod
-    def copy_to(self, place: str) -> None:
-        """A copy of the whole database at one moment, in a new file; refused where the database has tools of its own for it."""
+    def copy_to(self, path: str) -> None:
+        """Copy the whole database at one moment to a new file; refused for PostgreSQL, which has its own tools."""
 
     def close(self) -> None:
-        """Let go of the connections; the next transaction opens another."""
+        """Close the connections. The next transaction opens a new one."""
         if self._process == os.getpid():
-            for line in (self._readers, self._writers):
-                with line.queue:
-                    self._drop(line)
+            for slot in (self._readers, self._writers):
+                with slot.queue:
+                    self._drop(slot)
 
     def has(self, component: str) -> bool:
-        """Whether a component's tables are here already."""
+        """Return whether the tables of a component exist."""
         with self.transaction() as t:
             try:
                 return bool(t.run("SELECT version FROM schema_versions WHERE component = ?", component))
@@ -191,7 +197,7 @@ class Store(ABC):
                 return False
 
     def create_tables(self, component: str, script: str, *, version: int) -> None:
-        """Create a component's tables, where there are none; refuse tables of another version.
+        """Create the tables of a component if they do not exist; refuse tables of another version.
 
         In the script `{blob}` is the type of bytes, and `{body[name]}` a member of a JSON column `body`.
         """
@@ -201,7 +207,7 @@ class Store(ABC):
             if rows:
                 if rows[0][0] != version:
                     raise WrongFormat(
-                        "The tables of this database were made by another version of Discreet.",
+                        "The tables of this database were written by another version of Discreet.",
                         next_step="Open it with that version.",
                     )
                 return
@@ -212,7 +218,7 @@ class Store(ABC):
 
 
 class _Members:
-    """Members of the JSON column `body`, by name."""
+    """SQL for the members of the JSON column `body`, by name."""
 
     def __init__(self, t: Transaction) -> None:
         self._t = t
@@ -222,8 +228,8 @@ class _Members:
 
 
 def unavailable() -> StoreUnavailable:
-    """One text for every failure of the database: its own message might quote what it could not write."""
+    """Return the error for any failure of the database. The text is fixed: the driver's message may quote data."""
     return StoreUnavailable(
-        "The books cannot be read or written just now, so nothing was granted.",
-        next_step="Check that the disk is writable and has room, then ask again with the same request id.",
+        "The database cannot be read or written now, so nothing was granted.",
+        next_step="Check that the disk is writable and has free space, then repeat the query with the same request id.",
     )

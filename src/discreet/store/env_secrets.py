@@ -1,4 +1,4 @@
-"""Secrets that whoever starts the process gives it: in the environment, or in a file that the environment names."""
+"""Secrets from the environment, or from a file named in the environment."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from discreet.errors import BadInput
 
 
 def read_secret(name: str) -> str | None:
-    """The value of the environment variable `name`, or what is in the file that `name`_FILE names; None without either.
+    """Return the environment variable `name`, or the content of the file named by `name`_FILE; `None` without either.
 
-    Files are how containers hand secrets over: what is in the environment is seen by every child process and in many logs.
+    Containers pass secrets in files, because every child process and many logs see the environment.
     """
-    place = os.environ.get(f"{name}_FILE")
-    if place is None:
+    path = os.environ.get(f"{name}_FILE")
+    if path is None:
         return os.environ.get(name)
     try:
-        return Path(place).read_text().strip()
+        return Path(path).read_text().strip()
     except (OSError, UnicodeDecodeError):
         raise BadInput(
-            f"The file that {name}_FILE names cannot be read.", next_step="Check its place and who may read it."
+            f"The file that {name}_FILE names cannot be read.", next_step="Check its path and its permissions."
         ) from None

@@ -13,25 +13,31 @@ from discreet.errors import DiscreetError
 from discreet.store.database import Store, Transaction, unavailable
 
 T = TypeVar("T")
-_MOST = 256
-"""Jobs in one commit: so many are written within a blink, and the first of them waits for the last."""
+_MAX_JOBS = 256
+"""Jobs in one commit. The first of them waits for the last, so the number is limited."""
 _PAUSE = 0.003
-"""Seconds that a commit waits for others, where the last one was for several: a commit takes as long as ten jobs. Who is alone waits for nobody."""
+"""Seconds to wait for further jobs if the last commit had several: a commit costs as much as ten jobs.
+
+A single job does not wait.
+"""
 
 
-class Page(Protocol):
-    """What the jobs of one transaction write on, one after the other."""
+class JobState(Protocol):
+    """The shared state of one transaction, which its jobs change one after the other."""
 
     @property
-    def marks(self) -> int:
-        """A number that is another one after something was written."""
+    def change_count(self) -> int:
+        """A number that differs after every write."""
 
 
-P = TypeVar("P", bound=Page)
+P = TypeVar("P", bound=JobState)
 
 
 class _Waiting(Generic[P, T]):
-    """A job, and what became of it. Who waits is called once, by a lock of their own: to write for all, or because the job is settled."""
+    """A job and its result.
+
+    Its thread waits on `called`, released once: when it must write for all, or when the job is done.
+    """
 
     __slots__ = ("called", "error", "has_turn", "job", "result", "settled")
 
@@ -43,26 +49,26 @@ class _Waiting(Generic[P, T]):
         self.called.acquire()
 
     def settle(self, failure: Exception | None) -> None:
-        """The commit is over; where the job was refused, that stays the reason."""
+        """Finish the job after the commit. The error of a refused job takes precedence over a failed commit."""
         self.error = self.error or failure
         self.settled = True
         if not self.has_turn:
             self.called.release()
 
 
-class _HalfWay(Exception):
+class _PartialWrite(Exception):
     """A job was refused after it had written something."""
 
 
 class GroupCommit(Generic[P]):
-    """Runs jobs in transactions, as many in one as are waiting for it.
+    """Run waiting jobs together in one transaction.
 
-    A job that is refused before it wrote anything leaves nothing behind. Where one is refused later, which is rare, the
-    transaction is cancelled, and all others are run once more without it. `run` returns when the commit that holds its
-    job is on disk. A commit that fails has granted nothing, and fails every job in it.
+    A job that is refused before it wrote anything has no effect. If a job is refused later, which is rare, the
+    transaction is rolled back, and the other jobs are run again without it. `run` returns when the commit of its job is
+    on disk. A failed commit grants nothing, and fails every job in it.
 
-    `begin` makes the page at the start of each transaction, `end` is called before its commit, and `committed` after it;
-    if one of them fails, so does every job.
+    `begin` creates the shared state of each transaction, `end` is called before its commit, and `committed` after it;
+    if one of them fails, every job fails.
     """
 
     def __init__(
@@ -77,14 +83,17 @@ class GroupCommit(Generic[P]):
         self._begin_process()
 
     def _begin_process(self) -> None:
-        """A new process has none of the threads that waited in its parent."""
+        """Start empty: after a fork the waiting threads exist in the parent only."""
         self._process, self._lock, self._is_busy = os.getpid(), threading.Lock(), False
         self._waiting: deque[_Waiting[P, Any]] = deque()
-        self._together = 0
-        """How many were written in the last commit."""
+        self._last_count = 0
+        """Number of jobs in the last commit."""
 
     def run(self, job: Callable[[P], T]) -> T:
-        """Run a job and wait for the disk; whoever has the turn runs the jobs of all who wait. It may be run more than once."""
+        """Run a job and wait for the disk.
+
+        One thread runs the jobs of all waiting threads. A job may be run more than once.
+        """
         if self._process != os.getpid():
             self._begin_process()
         mine = _Waiting(job)
@@ -98,22 +107,22 @@ class GroupCommit(Generic[P]):
             if mine.has_turn:
                 self._write_for_all()
         finally:
-            self._leave(mine)
+            self._pass_turn(mine)
         if mine.error is not None:
             raise mine.error
         return mine.result  # type: ignore[return-value]  # a job that was not refused has its result
 
     def _write_for_all(self) -> None:
-        """Whoever has the turn is the first of those who wait."""
-        if self._together > 1:
+        """Run the waiting jobs, the own one first."""
+        if self._last_count > 1:
             time.sleep(_PAUSE)
         with self._lock:
-            self._together = min(_MOST, len(self._waiting))
-            batch = [self._waiting.popleft() for _ in range(self._together)]
+            self._last_count = min(_MAX_JOBS, len(self._waiting))
+            batch = [self._waiting.popleft() for _ in range(self._last_count)]
         self._write(batch)
 
-    def _leave(self, mine: _Waiting[P, Any]) -> None:
-        """Give the turn to the next; also where this thread was interrupted while it waited."""
+    def _pass_turn(self, mine: _Waiting[P, Any]) -> None:
+        """Pass the turn to the next thread, even if this one was interrupted while it waited."""
         with self._lock:
             if not mine.settled and mine in self._waiting:
                 self._waiting.remove(mine)
@@ -126,10 +135,10 @@ class GroupCommit(Generic[P]):
                 following.called.release()
 
     def _write(self, batch: list[_Waiting[P, Any]]) -> None:
-        failure: Exception | None = unavailable()  # what all others hear if this thread is stopped half-way
+        failure: Exception | None = unavailable()  # the error of all jobs if this thread is interrupted
         try:
             while not self._is_written([waiting for waiting in batch if waiting.error is None]):
-                pass  # one fewer each time
+                pass  # one job fewer each time
             failure = None
         except DiscreetError as error:
             failure = error
@@ -140,22 +149,22 @@ class GroupCommit(Generic[P]):
     def _is_written(self, jobs: list[_Waiting[P, Any]]) -> bool:
         try:
             with self._store.transaction() as t:
-                page = self._begin(t)
+                state = self._begin(t)
                 for waiting in jobs:
-                    self._attempt(page, waiting)
-                self._end(page)
-        except _HalfWay:
+                    self._attempt(state, waiting)
+                self._end(state)
+        except _PartialWrite:
             return False
-        self._committed(page)
+        self._committed(state)
         return True
 
-    def _attempt(self, page: P, waiting: _Waiting[P, Any]) -> None:
-        before = page.marks
+    def _attempt(self, state: P, waiting: _Waiting[P, Any]) -> None:
+        before = state.change_count
         try:
-            waiting.result = waiting.job(page)
+            waiting.result = waiting.job(state)
         except self._store.errors():
-            raise  # the database failed: nobody's job can be trusted to be in it
-        except Exception as refusal:  # noqa: BLE001  whatever it is, it is raised where the job came from
+            raise  # the database failed: no job is certain to be in it
+        except Exception as refusal:  # noqa: BLE001  raised in the thread of the job
             waiting.error = refusal
-            if page.marks != before:
-                raise _HalfWay from None
+            if state.change_count != before:
+                raise _PartialWrite from None

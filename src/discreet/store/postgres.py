@@ -1,4 +1,4 @@
-"""PostgreSQL, by URL: where the service has one already, or several machines share the books."""
+"""PostgreSQL by URL, for services that run one, or that share a ledger between machines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LOCK = 0x6469736372656574  # "discreet": one advisory lock for all our writers 
 
 
 class PostgresStore(Store):
-    """Every transaction takes an advisory lock first, so that READ COMMITTED reads what the last writer committed."""
+    """Every transaction takes an advisory lock first, so READ COMMITTED reads what the last writer committed."""
 
     blob_type = "BYTEA"
 
@@ -26,8 +26,8 @@ class PostgresStore(Store):
         connection.execute("SET lock_timeout = '60s'")  # as long as SQLite waits
         return connection
 
-    def copy_to(self, place: str) -> None:
-        raise BadInput(f"A database of PostgreSQL is not copied to {place}.", next_step="Use pg_dump.")
+    def copy_to(self, path: str) -> None:
+        raise BadInput(f"A PostgreSQL database cannot be copied to {path}.", next_step="Use pg_dump.")
 
     def _begin(self, connection: psycopg.Connection) -> Transaction:
         connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
@@ -39,7 +39,7 @@ class PostgresStore(Store):
         return _PostgresTransaction(connection)
 
     def _scrub(self, connection: psycopg.Connection) -> None:
-        """A database server looks after its own files."""
+        """Do nothing: the database server manages its own files."""
 
     def errors(self) -> tuple[type[Exception], ...]:
         return (psycopg.Error,)

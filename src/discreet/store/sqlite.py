@@ -12,10 +12,10 @@ from pathlib import Path
 from discreet.errors import BadInput
 from discreet.store.database import Row, Store, Transaction
 
-_PATIENCE_SECONDS = 60.0
+_LOCK_TIMEOUT_SECONDS = 60.0
 _MEMORY = ":memory:"
 _STATEMENTS = 1024
-"""Statements that stay prepared: one that inserts rows is another for each number of rows."""
+"""Cached prepared statements: an INSERT is a different statement for each number of rows."""
 
 
 class SQLiteStore(Store):
@@ -34,27 +34,29 @@ class SQLiteStore(Store):
         connection = sqlite3.connect(
             self._address(),
             uri=True,
-            timeout=_PATIENCE_SECONDS,
+            timeout=_LOCK_TIMEOUT_SECONDS,
             isolation_level=None,
             check_same_thread=False,
             cached_statements=_STATEMENTS,
         )
-        for patience in range(100):  # the switch itself does not wait for another process that is switching
+        for attempt in range(100):  # the switch itself does not wait for another process that switches
             try:
                 connection.execute("PRAGMA journal_mode = WAL")
                 break
             except sqlite3.OperationalError as error:
-                if patience == 99 or error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                if attempt == 99 or error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                     raise
                 time.sleep(0.05)
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten, not only given up
+        connection.execute("PRAGMA secure_delete = ON")  # overwrite deleted data
         return connection
 
     def _address(self) -> str:
-        """The file, its owner's alone from the moment it is made; what SQLite puts beside it gets the same mode.
+        """Return the URI of the file, which only its owner may read from its creation on.
 
-        A file that is there is not opened here: closing it would drop the locks of this process's other connections.
+        SQLite's other files get the same mode.
+
+        An existing file is not opened here: closing it would drop the locks of this process's other connections.
         """
         if self._path == _MEMORY:
             return "file::memory:"
@@ -62,20 +64,20 @@ class SQLiteStore(Store):
             if not self._must_exist:
                 with suppress(FileExistsError):
                     os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, 0o600))
-            with suppress(PermissionError):  # somebody else's file, shared on purpose
+            with suppress(PermissionError):  # another user's file, shared on purpose
                 Path(self._path).chmod(Path(self._path).stat().st_mode & 0o700)
         except OSError:
             raise sqlite3.OperationalError from None
         return f"{Path(self._path).absolute().as_uri()}?mode=rw"
 
-    def copy_to(self, place: str) -> None:
+    def copy_to(self, path: str) -> None:
         try:
-            os.close(os.open(place, os.O_CREAT | os.O_EXCL, 0o600))
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
         except OSError:
             raise BadInput(
-                "The copy cannot be made there.", next_step="Name a new file in a folder that can be written."
+                "The copy cannot be written there.", next_step="Name a new file in a writable folder."
             ) from None
-        with self.transaction(), closing(sqlite3.connect(self._path)) as ours, closing(sqlite3.connect(place)) as copy:
+        with self.transaction(), closing(sqlite3.connect(self._path)) as ours, closing(sqlite3.connect(path)) as copy:
             ours.backup(copy)
 
     def _begin(self, connection: sqlite3.Connection) -> Transaction:
@@ -84,13 +86,13 @@ class SQLiteStore(Store):
 
     @contextmanager
     def snapshot(self) -> Iterator[Transaction]:
-        """As everywhere; books in memory have no second connection, so they are read on the only one."""
+        """Read at one moment. A database in memory has one connection only, which is used for reading too."""
         with self.transaction() if self._path == _MEMORY else super().snapshot() as t:
             yield t
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """The same for a look."""
+        """Read at one moment, as `snapshot` does."""
         with self.transaction() if self._path == _MEMORY else super().reading() as t:
             yield t
 
@@ -99,11 +101,11 @@ class SQLiteStore(Store):
         return _SQLiteTransaction(connection)
 
     def _scrub(self, connection: sqlite3.Connection) -> None:
-        connection.execute("PRAGMA busy_timeout = 1000")  # a reader at length is no reason to keep writers waiting
+        connection.execute("PRAGMA busy_timeout = 1000")  # a long read must not block writers
         try:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         finally:
-            connection.execute(f"PRAGMA busy_timeout = {round(_PATIENCE_SECONDS * 1000)}")
+            connection.execute(f"PRAGMA busy_timeout = {round(_LOCK_TIMEOUT_SECONDS * 1000)}")
 
     def errors(self) -> tuple[type[Exception], ...]:
         return (sqlite3.Error,)

@@ -1,7 +1,7 @@
 """Access as entries of the chain: API keys, their revocations and the roles of proxy users.
 
-There is no other table of keys. A changed entry no longer matches its hash, a proof fits one key, holder and role only, and a restored
-backup, which would forget a revocation, is older than the anchor.
+There is no other table of keys. A changed entry no longer matches its hash, a proof fits one key, holder and role only,
+and a restored backup, which would forget a revocation, is older than the anchor.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Accounts: a filter with its cap and the totals charged so far, stored as one row of a table.
 
-If a cap renews, the filter applies to the charges of the current period. The charges of earlier periods are stored beside them.
+If a cap renews, the filter applies to the charges of the current period. The charges of earlier periods are stored
+beside them.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class Account:
 
     @property
     def left(self) -> float:
-        """A pure epsilon that would still be granted for any mechanism; at most 1e-4 of the cap below the largest one."""
+        """A pure epsilon that would still be granted for any mechanism, within 1e-4 of the cap of the largest one."""
         return largest_pure_epsilon(self.filter, self.total)
 
     def check_open(self) -> None:
@@ -107,20 +108,25 @@ class Account:
             raise AccountFrozen("This account is frozen.", next_step="Ask the data owner to unfreeze it.")
 
     def on(self, day: date) -> Account:
-        """Return the account on a day: a new period starts with no charges. A day of an earlier period changes nothing."""
+        """Return the account on a day: a new period starts with no charges.
+
+        A day of an earlier period changes nothing.
+        """
         renews = self.filter.renews
         if renews is None or self.begun is None or renews.first_day(day) <= self.begun:
             return self
         return replace(self, begun=renews.first_day(day), earlier=self.lifetime_total, total=Charge())
 
     def reaches_back(self, cap: Filter, day: date) -> bool:
-        """Return whether the period of a new cap starts before the current one, so that earlier charges may belong to it."""
+        """Return whether the period of a new cap starts before the current one, and so may include earlier charges."""
         if cap.renews is None or cap.renews is self.filter.renews or self.begun is None:
             return False
         return cap.renews.first_day(day) < self.begun
 
     def with_cap(self, cap: Filter, day: date, *, counts_all: bool = False) -> Account:
-        """Return the account with a new cap. Charges that count against the present cap count against the new one until it renews.
+        """Return the account with a new cap.
+
+        Charges that count against the present cap count against the new one until it renews.
 
         With `counts_all`, all earlier charges count too: needed if the period of the new cap `reaches_back`.
         """

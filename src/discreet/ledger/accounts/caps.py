@@ -60,7 +60,7 @@ def list_entries(work: UnitOfWork, listed: Collection[str]) -> Iterator[tuple[st
 
 
 def close_entries(work: UnitOfWork, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the entries that close the accounts of analysts who are no longer in the catalog; `listed` are those who are."""
+    """Yield the entries that close the accounts of analysts who are not `listed` in the catalog any more."""
     for account in sorted(work.totals.declared - {analyst_account(analyst) for analyst in listed}):
         yield CLOSE, {"account": account}
 
@@ -78,7 +78,8 @@ def counts_all(entry: Entry) -> bool:
 def _effective_cap(work: UnitOfWork, account: Account, stated: Filter, *, by: str) -> Filter | None:
     """Return the new cap of an open account, or `None` if it stays.
 
-    The catalog's cap applies only if it differs from the catalog's previous one, and never exceeds the cap last set by another author.
+    The catalog's cap applies only if it differs from the catalog's previous one, and never exceeds the cap last set by
+    another author.
     """
     if by != CATALOG:
         return None if stated == account.filter else stated

@@ -1,6 +1,7 @@
 """What a ledger records of its catalog: the privacy unit of each table, and the hash of the catalog in use.
 
-An epsilon is about a privacy unit: a person with all their rows, or one row. Charges about different units do not add up.
+An epsilon is about a privacy unit: a person with all their rows, or one row. Charges about different units do not add
+up.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ def unit_entries(work: UnitOfWork, catalog: Catalog) -> Iterator[tuple[str, dict
 
 
 def served_entries(work: UnitOfWork, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the entry with the hash of the catalog in use, if it changed. A catalog that was not read from text has no hash."""
+    """Yield the entry with the hash of the catalog in use, if it changed.
+
+    A catalog that was not read from text has no hash.
+    """
     if catalog.sha256 and catalog.sha256 != work.totals.served:
         yield SERVED, {"sha256": catalog.sha256}
 

@@ -28,7 +28,10 @@ def start_ledger(catalog: Catalog) -> Ledger:
 
 
 def open_ledger(catalog: Catalog, *, create_ledger: bool = False) -> Ledger:
-    """Open the ledger of a catalog and check that they match, without recording declarations. A missing one is created on request."""
+    """Open the ledger of a catalog and check that they match, without recording declarations.
+
+    A missing one is created on request.
+    """
     try:
         ledger = Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
     except NoLedger:

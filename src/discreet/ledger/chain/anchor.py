@@ -19,9 +19,9 @@ _SEALED = "sealed"
 class Anchor:
     """A file with the number and hash of the last committed entry. Without a path, all methods do nothing.
 
-    The anchor may be older than the ledger, but never newer, and it never goes back: it is written in place under a file lock,
-    by a later entry only. A ledger without the anchored entry is refused, at opening and before every change. So is a ledger
-    whose anchor file is missing; otherwise removing the file would avoid the check.
+    The anchor may be older than the ledger, but never newer, and it never goes back: it is written in place under a
+    file lock, by a later entry only. A ledger without the anchored entry is refused, at opening and before every
+    change. So is a ledger whose anchor file is missing; otherwise removing the file would avoid the check.
     """
 
     def __init__(self, path: str | Path | None) -> None:

@@ -1,7 +1,7 @@
 """Checkpoints: signed ledger totals at one entry, so that opening a ledger need not read all entries.
 
-A checkpoint that is missing, has a wrong signature or is about an unknown entry is ignored: the chain is then read from its
-first entry. A signed checkpoint of another format is refused.
+A checkpoint that is missing, has a wrong signature or is about an unknown entry is ignored: the chain is then read from
+its first entry. A signed checkpoint of another format is refused.
 """
 
 from __future__ import annotations

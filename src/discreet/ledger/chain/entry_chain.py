@@ -52,7 +52,7 @@ def hash_at(t: Transaction, seq: int) -> str | None:
 
 
 def is_linked(t: Transaction, entry: Entry) -> bool:
-    """Return whether an entry is linked to its neighbours in the chain: it has the hash of the one before, and the next one has its hash.
+    """Return whether the hashes link an entry to the entries before and after it.
 
     Only the first has none before it, and only the last has none after it.
     """
@@ -122,7 +122,10 @@ def refuse_damaged(problem: str) -> NoReturn:
 
 
 def _entry(row: Row) -> Entry:
-    """Read an entry from its row. SQLite columns may hold any type: a value that is not text was not written by us and reads as empty."""
+    """Read an entry from its row.
+
+    SQLite columns may hold any type: a value that is not text was not written by us and reads as empty.
+    """
     seq, *columns = row
     time, kind, text, previous, link, seal = (value if isinstance(value, str) else "" for value in columns)
     try:

@@ -1,7 +1,8 @@
 """Times of entries: they do not go back, and a clock that was wrong once does not stop the ledger.
 
-Entries are ordered by number. Their times follow the clock, and stay the same while it is a little behind the last entry.
-A clock that is far behind the last entry was ahead before: an entry records this, and times continue from the present clock.
+Entries are ordered by number. Their times follow the clock, and stay the same while it is a little behind the last
+entry. A clock that is far behind the last entry was ahead before: an entry records this, and times continue from the
+present clock.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Seals: the hash of every entry under the ledger's secret, so that entries written without the secret do not count.
 
-Hashes show without a secret that one entry follows another. But anyone who can write to the database can compute hashes;
-only a holder of the secret can compute seals.
+Hashes show without a secret that one entry follows another. But anyone who can write to the database can compute
+hashes; only a holder of the secret can compute seals.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ class Seals:
         return hmac.digest(self.require_key(), entry.hash.encode(), "sha256").hex()
 
     def seal_text(self, text: str) -> str:
-        """Return the seal of a pending step. It never equals the seal of an entry, because the input has a prefix that no hash has."""
+        """Return the seal of a pending step.
+
+        It never equals the seal of an entry, because the input has a prefix that no hash has.
+        """
         return hmac.digest(self.require_key(), b"waits\n" + text.encode(), "sha256").hex()
 
     def text_fits(self, text: str, seal: object) -> bool:

@@ -44,7 +44,10 @@ class Tables:
         return ()
 
     def surplus(self, totals: LedgerTotals, seals: Seals) -> Iterable[str]:
-        """Yield problems if there are rows without an entry, once all entries were looked up. Pending steps have a seal instead of an entry."""
+        """Yield problems if there are rows without an entry, once all entries were looked up.
+
+        Pending steps have a seal instead of an entry.
+        """
         for query in totals.runs:
             try:
                 pending = sum(1 for _ in run_steps.pending_steps(self._t, seals, totals, query))
@@ -111,7 +114,7 @@ class Tables:
         self._counted["COUNT(*) FROM ledger_steps"] += 1
 
     def _watch(self, entry: Entry, version: int) -> Iterable[str]:
-        """Check a watch: one bit for each data version, after its threshold was stored, and none after the first `above` or failure."""
+        """Check a watch: one bit for each data version, after its threshold and up to the first `above` or failure."""
         body = entry.body
         earlier = [outcome for outcome in entry_chain.outcomes(self._t, body["question"]) if outcome.seq < entry.seq]
         bits = [outcome.body for outcome in earlier if outcome.kind == "watch"]

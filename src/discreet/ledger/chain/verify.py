@@ -50,10 +50,10 @@ def verify(
 ) -> Verification:
     """Recompute the chain, and from it alone every cost, total, charge, freeze, receipt and hash of an answer.
 
-    `anchor` is an earlier head, "number:hash"; without one, missing entries at the end cannot be noticed. With `from_checkpoint`
-    only the entries since the signed checkpoint are checked, or all if it is missing. `progress` receives the number of checked
-    entries and of all entries. After a full check without problems a new checkpoint is written. Without the secret, everything
-    but the seals is checked.
+    `anchor` is an earlier head, "number:hash"; without one, missing entries at the end cannot be noticed. With
+    `from_checkpoint` only the entries since the signed checkpoint are checked, or all if it is missing. `progress`
+    receives the number of checked entries and of all entries. After a full check without problems a new checkpoint is
+    written. Without the secret, everything but the seals is checked.
     """
     noted = None if anchor is None else _parse_head(anchor)
     with ledger.writer.snapshot() as (t, checkpoint):

@@ -1,9 +1,9 @@
 """The ledger: the charge is on disk before the data is read, there is no refund, and a repeated query is free.
 
 The protocol is reserve, read, finish. `reserve` charges and commits; only then may the data be read. `finish` stores
-the answer and returns the stored one: an answer is returned only after it is on disk, and of several computed for one query
-only the first is ever returned. So a crash at any point may charge too much, never too little, and a repeated query gets the
-same bytes for one charge.
+the answer and returns the stored one: an answer is returned only after it is on disk, and of several computed for one
+query only the first is ever returned. So a crash at any point may charge too much, never too little, and a repeated
+query gets the same bytes for one charge.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def _no_step(_: str) -> None:
 class Ledger(LedgerView):
     """The ledger of one dataset, shared by any number of threads and processes.
 
-    `neighbours` is the relation of all its charges. The first one is recorded in the chain, and any other is refused; readers
-    need not name it. `secret` seals entries and signs checkpoints; without it the ledger is read-only and is read from its
-    first entry.
+    `neighbours` is the relation of all its charges. The first one is recorded in the chain, and any other is refused;
+    readers need not name it. `secret` seals entries and signs checkpoints; without it the ledger is read-only and is
+    read from its first entry.
     """
 
     def __init__(
@@ -77,7 +77,10 @@ class Ledger(LedgerView):
     def open(
         cls, where: str | Path, *, neighbours: Neighbours | None = None, anchor: str | Path | None = None
     ) -> Ledger:
-        """Open the ledger at a path or postgresql:// URL. A missing ledger is not created; only `:memory:` is always new."""
+        """Open the ledger at a path or postgresql:// URL.
+
+        A missing ledger is not created; only `:memory:` is always new.
+        """
         if str(where) == ":memory:":
             return cls.new(where, neighbours=neighbours)
         with close_on_error(open_existing_store(where)) as store:
@@ -86,7 +89,7 @@ class Ledger(LedgerView):
 
     @classmethod
     def look(cls, where: str | Path) -> Ledger:
-        """Open a ledger for reading, even if it is damaged: without its anchor, and without its secret if that is missing."""
+        """Open a ledger for reading, even if it is damaged: no anchor is needed, and the secret may be missing."""
         return cls(open_existing_store(where), secret=load_secret(where, make=False))
 
     @classmethod
@@ -120,7 +123,9 @@ class Ledger(LedgerView):
     # Accounts
 
     def open_account(self, cap: Filter, *, analyst: str | None = None, by: str = COMMAND_LINE) -> None:
-        """Open the account of the dataset or of an analyst, or change the cap of an open one. `by` is the author of the entry.
+        """Open the account of the dataset or of an analyst, or change the cap of an open one.
+
+        `by` is the author of the entry.
 
         The catalog's cap applies only if it is new, and never exceeds a cap that was set by another author.
         """
@@ -128,7 +133,10 @@ class Ledger(LedgerView):
         self.writer.write(lambda work: caps.set_cap(work, name, cap, by=by))
 
     def freeze(self, analyst: str, *, frozen: bool = True, by: str = COMMAND_LINE) -> None:
-        """Freeze or unfreeze an analyst's account. While it is frozen, nothing is granted and no stored answer is returned."""
+        """Freeze or unfreeze an analyst's account.
+
+        While it is frozen, nothing is granted and no stored answer is returned.
+        """
         name = analyst_account(analyst)
 
         def job(work: UnitOfWork) -> None:
@@ -141,10 +149,11 @@ class Ledger(LedgerView):
     # Data versions
 
     def refresh(self, *, source: str | None = None, after: int | None = None, by: str = COMMAND_LINE) -> int:
-        """Create a new data version and return its number: repeated queries are charged again, and accounts stay as they are.
+        """Create a new data version and return its number. Queries on it are charged again; accounts do not change.
 
-        `source` is the hash of the data, `after` the last version when it was read, `by` the author of the entry. If another
-        process created a version from the same source in the meantime, that one is returned; from another source, it is refused.
+        `source` is the hash of the data, `after` the last version when it was read, `by` the author of the entry. If
+        another process created a version from the same source in the meantime, that one is returned; from another
+        source, it is refused.
         """
 
         def job(work: UnitOfWork) -> int:
@@ -178,7 +187,9 @@ class Ledger(LedgerView):
         self.writer.write(job)
 
     def publish(self, name: str, *, analyst: str | None = None, by: str = COMMAND_LINE) -> None:
-        """Publish a finished release under the name that an analyst gave it. `None` is the data owner, or the only analyst with that name.
+        """Publish a finished release under the name that an analyst gave it.
+
+        `None` is the data owner, or the only analyst with that name.
 
         A publication cannot be withdrawn.
         """
@@ -276,9 +287,9 @@ class Ledger(LedgerView):
     def step(self, reservation: Reservation, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
         """Store a step of a run and return the stored one. Only that one may be used or returned.
 
-        Steps are numbered from 0; `paid` is the mechanism of the step, `None` if an earlier step paid for it. The costs add up to
-        at most the reserved budget. Until `release_steps` or `finish` a step has no entry: the number of entries is public, and
-        would show how far the run has read.
+        Steps are numbered from 0; `paid` is the mechanism of the step, `None` if an earlier step paid for it. The costs
+        add up to at most the reserved budget. Until `release_steps` or `finish` a step has no entry: the number of
+        entries is public, and would show how far the run has read.
         """
         if not isinstance(body, bytes):
             raise BadInput("A step is stored as bytes.", next_step="Encode it first.")
@@ -295,7 +306,7 @@ class Ledger(LedgerView):
         return stored
 
     def release_steps(self, reservation: Reservation, count: int) -> None:
-        """Write the entries of the first `count` steps of a run, whose results may be returned now that their latency bucket has ended."""
+        """Write the entries of the first `count` steps of a run, when its latency bucket has ended."""
 
         def job(work: UnitOfWork) -> None:
             work.check_open(reservation.request.analyst)

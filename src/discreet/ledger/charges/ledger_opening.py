@@ -61,8 +61,8 @@ def seal_ledger(
 ) -> Entry:
     """Seal all entries with the current secret and return the entry that records it.
 
-    `earlier` is the secret of the present seals. `lost` means that it is lost, so that only the hashes of the chain are checked.
-    A missing current secret of a file is created.
+    `earlier` is the secret of the present seals. `lost` means that it is lost, so that only the hashes of the chain are
+    checked. A missing current secret of a file is created.
     """
     noted = Anchor(anchor if Anchor(anchor).noted is not None else None)
     with closing(open_existing_store(where)) as store:

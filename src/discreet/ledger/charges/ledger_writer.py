@@ -22,8 +22,8 @@ T = TypeVar("T")
 class Writer:
     """The only way to change the ledger.
 
-    Totals are replaced, never changed in place, so readers keep a consistent copy. They cover committed entries only. So a reader that
-    takes the totals before its transaction starts finds all of these entries in the database.
+    Totals are replaced, never changed in place, so readers keep a consistent copy. They cover committed entries only.
+    So a reader that takes the totals before its transaction starts finds all of these entries in the database.
     """
 
     def __init__(self, store: Store, *, anchor: Anchor, secret: bytes | None, clock: Clock) -> None:
@@ -51,7 +51,7 @@ class Writer:
             yield self._work(t, self._followed(t, known))
 
     def _followed(self, t: Transaction, known: LedgerTotals | None) -> LedgerTotals:
-        """Return the totals at the last entry: computed from the checkpoint at first, later from the totals before the transaction."""
+        """Return the totals at the last entry, computed from the checkpoint or from the `known` totals."""
         self.seals.check_unbroken()
         self._totals = catch_up(t, known or self._checkpoints.read(t) or LedgerTotals(), self.seals)
         return self._totals

@@ -1,4 +1,7 @@
-"""Names of releases. Each analyst has their own names, and a release gets its name when it is finished. Published names are for all."""
+"""Names of releases.
+
+Each analyst has their own names, and a release gets its name when it is finished. Published names are for all.
+"""
 
 from __future__ import annotations
 
@@ -116,6 +119,6 @@ def publication_entry(work: UnitOfWork, name: str, analyst: str | None) -> Itera
 
 
 def _is_ambiguous(work: UnitOfWork, name: str) -> bool:
-    """Return whether several analysts use the name for different releases: otherwise the wrong one could be published."""
+    """Return whether several analysts use the name for different releases: the wrong one could be published."""
     named = work.totals.named
     return name not in named.get("", {}) and len({names[name] for names in named.values() if name in names}) > 1

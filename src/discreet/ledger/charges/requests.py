@@ -17,8 +17,8 @@ from discreet.mechanisms import Mechanism
 class Request:
     """A query to be charged. `query` identifies its canonical form: plan and data version.
 
-    `format` is the version of that form and of the answer's bytes: a query of one format never gets an answer stored for another.
-    `label` is the text of the query; `name` is the name under which its release can be found later.
+    `format` is the version of that form and of the answer's bytes: a query of one format never gets an answer stored
+    for another. `label` is the text of the query; `name` is the name under which its release can be found later.
 
     Each analyst has their own request ids. An analyst of `None` is the local data owner, who charges the dataset only.
     """

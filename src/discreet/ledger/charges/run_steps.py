@@ -1,14 +1,14 @@
 """Steps of a run: results under one charge, each stored before it is used or returned.
 
-A run is a query whose budget is spent step by step. If two results are computed for one number, the first stored one is the step. So after
-a crash, or with two processes, one transcript continues under one charge.
+A run is a query whose budget is spent step by step. If two results are computed for one number, the first stored one is
+the step. So after a crash, or with two processes, one transcript continues under one charge.
 
-While a run reads data, its steps have no entries: the number of entries is public, and would show how long data is read. Pending steps are rows
-with a seal over the cost of all steps so far. When the result is returned, at a time chosen before the reading, they become
-entries; from then on the ledger totals count them, and none can be hidden.
+While a run reads data, its steps have no entries: the number of entries is public, and would show how long data is
+read. Pending steps are rows with a seal over the cost of all steps so far. When the result is returned, at a time
+chosen before the reading, they become entries; from then on the ledger totals count them, and none can be hidden.
 
-An entry does not disclose the step: it has its cost and the hash of a secret salt and the body, so guesses cannot be tested. Salt and body are
-stored together and can be verified against the entry.
+An entry does not disclose the step: it has its cost and the hash of a secret salt and the body, so guesses cannot be
+tested. Salt and body are stored together and can be verified against the entry.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def load_steps(work: UnitOfWork, query: str) -> list[bytes]:
 
 
 def write_entries(work: UnitOfWork, query: str, count: int | None = None) -> None:
-    """Write the entries of all pending steps, or of those among the first `count`: their results may be returned now."""
+    """Write the entries of all pending steps, or of those among the first `count`, whose results are returned now."""
     for number, note in list(pending_steps(work.t, work.seals, work.totals, query))[
         : _count_to_write(work, query, count)
     ]:

@@ -1,6 +1,7 @@
 """Charged and answered queries. Each is proved by a sealed entry: a table row alone grants nothing.
 
-An entry cannot be hidden either: the ledger totals know every query without an answer, so every other query must have one.
+An entry cannot be hidden either: the ledger totals know every query without an answer, so every other query must have
+one.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _NOT_CHARGED = "A query is recorded as charged without an entry."
 class QueryState:
     """Table rows of a query and an analyst (`None`: the data owner), before they are proved.
 
-    `charged` is the number of the entry that charged the dataset and `asked` that of the analyst's first request, each `None` without a
-    row; `requested` is the query of their request id.
+    `charged` is the number of the entry that charged the dataset and `asked` that of the analyst's first request, each
+    `None` without a row; `requested` is the query of their request id.
     """
 
     query: str
@@ -64,7 +65,8 @@ def query_state(work: UnitOfWork, query: str, analyst: str | None, *, request: s
 def unpaid_accounts(work: UnitOfWork, known: QueryState, *, edges: str | None = None) -> list[str]:
     """Return the accounts that were not charged for a query yet: of the dataset and of the analyst.
 
-    A query about a table of `edges` charges the account of that table only: an analyst's account counts charges about persons.
+    A query about a table of `edges` charges the account of that table only: an analyst's account counts charges about
+    persons.
     """
     shared = shared_account(edges)
     unpaid = [] if _is_charged(work, known, known.charged, shared) else [shared]
@@ -150,7 +152,10 @@ def receipt_of(work: UnitOfWork, known: QueryState) -> str:
 
 
 def is_free(t: Transaction, query: str, analyst: str | None, *, edges: str | None = None) -> bool:
-    """Return whether a query is answered and charged to the analyst (`None`: the data owner). Queries about `edges` charge no analyst."""
+    """Return whether a query is answered and charged to the analyst (`None`: the data owner).
+
+    Queries about `edges` charge no analyst.
+    """
     answered = t.run("SELECT 1 FROM ledger_questions WHERE question = ? AND answer IS NOT NULL", query)
     paid = (
         analyst is None

@@ -1,4 +1,6 @@
-"""A unit of work: the ledger as the jobs of one transaction read and change it. Reads are checked against the totals; every change is an entry.
+"""A unit of work: the ledger as the jobs of one transaction read and change it.
+
+Reads are checked against the totals; every change is an entry.
 
 Rows are written together: at the end, or before a read that needs them.
 """
@@ -38,7 +40,7 @@ class UnitOfWork:
         self._rows: dict[tuple[str, str], list[Sequence[object]]] = {}
         self._keys: set[str] = set()
         """Lookup keys of the rows that are not written yet."""
-        self._marks = 0
+        self._change_count = 0
 
     @property
     def t(self) -> Transaction:
@@ -47,13 +49,13 @@ class UnitOfWork:
         return self._t
 
     def for_keys(self, *keys: str) -> Transaction:
-        """The transaction, for reading query rows by these keys only: waiting rows with other keys are not written for that."""
+        """The transaction, to read query rows by these keys: waiting rows with other keys are not written for that."""
         return self._t if self._keys.isdisjoint(keys) else self.t
 
     @property
-    def marks(self) -> int:
+    def change_count(self) -> int:
         """A number that differs after every change."""
-        return self._marks + self._t.changes
+        return self._change_count + self._t.changes
 
     def write(self) -> None:
         """Write all waiting rows. This is no further change: `add` and `append` have counted them."""
@@ -64,11 +66,14 @@ class UnitOfWork:
         for (into, otherwise), several in rows.items():
             self._t.insert(into, several, otherwise=otherwise)
         account_rows.save(self._t, list(changed.values()))
-        self._marks -= self._t.changes - before
+        self._change_count -= self._t.changes - before
 
     def add(self, into: str, row: Sequence[object], *, keys: Sequence[str] = (), otherwise: str = "") -> None:
-        """Add a row to write later. `keys` are what it is looked up by; `otherwise` is the SQL for a row that exists."""
-        self._marks += 1
+        """Add a row to write later.
+
+        `keys` are what it is looked up by; `otherwise` is the SQL for a row that exists.
+        """
+        self._change_count += 1
         self._rows.setdefault((into, otherwise), []).append(row)
         self._keys.update(keys)
 
@@ -121,7 +126,10 @@ class UnitOfWork:
         return self._append(kind, body, self._now)
 
     def _append(self, kind: str, body: Mapping[str, Any], now: datetime) -> Entry:
-        """Every entry has a salt: its hash may be public, as a receipt or head, and must not allow guesses about the entry."""
+        """Append one entry with a salt.
+
+        The hash may be public, as a receipt or head, and must not allow guesses about the entry.
+        """
         salted = {**body, "salt": os.urandom(16).hex()}
         last = self.totals.head
         entry = Entry.following(last, time=clock.time_after(last, now), kind=kind, body=salted)
@@ -138,7 +146,7 @@ class UnitOfWork:
 
 
 def catch_up(t: Transaction, totals: LedgerTotals, seals: Seals) -> LedgerTotals:
-    """Return the totals at the last entry, including entries of other processes; refuse a changed, unsealed or unlinked entry."""
+    """Return the totals at the last entry, of any process; refuse a changed, unsealed or unlinked entry."""
     last = entry_chain.last_entry(t)
     if last == totals.head:
         return totals
