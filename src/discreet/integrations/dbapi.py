@@ -96,7 +96,7 @@ def connect(
 
 
 class Connection:
-    """Asks for one key. There are no transactions: a query that is paid for is paid for."""
+    """A connection for one key. There are no transactions: a charge is final."""
 
     def __init__(self, curator: RemoteCurator, *, epsilon: Number | None, delta: Number | None, level: Number) -> None:
         self.curator, self.epsilon, self.delta, self.level = curator, epsilon, delta, level
@@ -111,13 +111,13 @@ class Connection:
             return self.curator.catalog()
 
     def commit(self) -> None:
-        """Nothing: there is nothing to commit."""
+        """Do nothing: there are no transactions."""
 
     def rollback(self) -> None:
-        """Nothing: what is paid is paid."""
+        """Do nothing: a charge is final."""
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self.curator.close()
 
 
@@ -162,7 +162,7 @@ class Cursor:
             operation: One statement.
             parameters: Its parameters, many times.
         """
-        raise NotSupportedError("Nothing is written here, and questions are asked one by one.")
+        raise NotSupportedError("Statements are read-only and run one at a time.")
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """The next row, or None."""
@@ -186,7 +186,7 @@ class Cursor:
 
     def _left(self) -> Iterator[tuple[Any, ...]]:
         if self._rows is None:
-            raise InterfaceError("Nothing was asked yet. Call execute first.")
+            raise InterfaceError("There is no result yet. Call execute first.")
         return self._rows
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
@@ -205,7 +205,7 @@ class Cursor:
         """
 
     def close(self) -> None:
-        """Forget the answer."""
+        """Discard the result."""
         self._rows = None
 
 
@@ -221,7 +221,7 @@ def priced(statement: str) -> tuple[str, Number | None]:
     try:
         return statement[comment.end() :], float(comment[1] or comment[2])
     except ValueError:
-        raise ProgrammingError("The epsilon of a comment is no number. Write /* epsilon=0.5 */.") from None
+        raise ProgrammingError("The epsilon in the comment is not a number. Write /* epsilon=0.5 */.") from None
 
 
 class _Told:

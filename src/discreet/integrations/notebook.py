@@ -1,4 +1,4 @@
-"""`%%discreet` for notebooks: a cell of SQL, asked of a curator at hand or behind a server."""
+"""`%%discreet` for notebooks: a cell of SQL, answered by a local or remote curator."""
 
 from __future__ import annotations
 

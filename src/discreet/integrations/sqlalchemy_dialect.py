@@ -71,7 +71,7 @@ class DiscreetDialect(default.DefaultDialect):
         return [f"{'https' if tls else 'http'}://{host}{port}{dataset}"], {"key": url.password, **numbers}
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        """Ask, at the price of the execution option `epsilon` where there is one.
+        """Execute the statement, with the cost of the execution option `epsilon` if it is set.
 
         Args:
             cursor: Where the answer is fetched from.

@@ -1,4 +1,4 @@
-"""Synthetic data of a data frame, for one price: a curator over the frame, whose books are in memory and hold one charge."""
+"""Synthetic data of a data frame for one cost: a curator over the frame, with a ledger in memory that holds one charge."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from discreet.synthetic.synthetic_release import SyntheticRelease
 
 _TABLE = "rows"
 _ROUNDING = 1 + 1e-6
-"""The cap of the books is the price, with room for what is rounded up on the way."""
+"""Factor from the cost to the cap, so that costs that are rounded up still fit."""
 _DELTA = 1e-9
 """At which a rho is converted for that cap; it is not spent."""
 
@@ -77,7 +77,7 @@ class Synthesizer:
         )
 
     def fit(self, frame: Any) -> Self:
-        """Spend the price on a frame.
+        """Fit a model to a frame, and charge the cost.
 
         Args:
             frame: Of pandas, polars or Arrow. Columns that the schema does not name are not read; those that it names must be there.
@@ -89,9 +89,9 @@ class Synthesizer:
 
     @property
     def release(self) -> SyntheticRelease:
-        """What was made: its tables, its bounds, and `save`."""
+        """The release, with its tables, bounds and `save`."""
         if self._fitted is None:
-            raise BadInput("Nothing was fitted yet.", next_step="Call fit with a frame.")
+            raise BadInput("There is no fitted release yet.", next_step="Call fit with a frame.")
         return self._fitted
 
     def sample(self, count: int) -> Any:

@@ -182,9 +182,9 @@ def _met(reached: Integers, node: int, around: Integers, size: int) -> tuple[int
 
 
 def out_of_time() -> OutOfTime:
-    """The refusal of what takes far longer than was expected."""
+    """Return the error for a computation that takes far longer than expected."""
     return OutOfTime(
-        "The triangles took far longer to count than they were expected to. The price is paid.",
+        "Counting the triangles took far longer than expected. The query was charged.",
         next_step="Ask again, which costs nothing more; or ask for another bound on the triangles of a person.",
     )
 
@@ -204,7 +204,7 @@ def _digest(label: Hashable, salt: bytes) -> bytes:
 
 
 def _pair(edge: Any, number: dict[Hashable, int]) -> tuple[int, int] | None:
-    """Two different declared nodes, or nothing: nobody's edge decides whether there is an answer."""
+    """Return two different declared nodes, or None: a single edge must not decide whether the query fails."""
     try:
         one, other = (number[end] for end in edge)
     except (TypeError, KeyError, ValueError):
@@ -213,7 +213,7 @@ def _pair(edge: Any, number: dict[Hashable, int]) -> tuple[int, int] | None:
 
 
 def _mixed(keys: NDArray[np.uint64], ends: Integers) -> NDArray[np.uint64]:
-    """A number for each edge that depends on its two ends alone and looks random."""
+    """Return a pseudorandom number for each edge that depends on its two ends alone."""
     first, second, third = _MULTIPLIERS
     mixed = keys[ends[:, 0]] * first ^ keys[ends[:, 1]] * second
     mixed = (mixed ^ mixed >> np.uint64(31)) * third

@@ -1,7 +1,7 @@
 """Networks in a snapshot: declared nodes, numbered by their names, and each edge between two of them once, in an order of its own.
 
 Pairs are merged, loops dropped, and a row with an end that is no declared node is no edge: all when the snapshot is made. The order of edges is that
-of a salted hash of their two ends, so that the place of an edge among others does not hang on who else is there.
+of a salted hash of their two ends, so that the position of an edge does not depend on the other edges.
 """
 
 from __future__ import annotations

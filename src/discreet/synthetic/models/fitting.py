@@ -70,7 +70,7 @@ class Evidence:
 
 @dataclass
 class Fit:
-    """A model under way. Tables may be added; the potentials of those before them are where the next fit begins."""
+    """A model being fitted. Tables may be added; the potentials of those before them are where the next fit begins."""
 
     alone: tuple[Table, ...]
     """Of each column, counts that are positive: what it is like as far as nothing else is known."""
@@ -85,7 +85,7 @@ class Fit:
         return tuple(counts.size for counts in self.alone)
 
     def add(self, evidence: Evidence) -> None:
-        """Take in a noisy table.
+        """Add a noisy table.
 
         Args:
             evidence: Its counts are first made to add up to the number of rows.

@@ -52,7 +52,7 @@ class Allotment:
 
 
 def rows_of(beliefs: Beliefs, codings: Sequence[Coding], count: int, bits: RandomBits) -> NDArray[np.int64]:
-    """So many rows, a line each, in the codes of the domain.
+    """Return `count` rows, one line each, in the codes of the domain.
 
     Args:
         beliefs: Over the groups of the codings.

@@ -1,4 +1,4 @@
-"""A model of rows in the codes of a domain, and how it follows from what was measured."""
+"""A model of rows in the codes of a domain, and its fit to the measurements."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from discreet.synthetic.models.junction_trees import Columns as Numbers
 from discreet.synthetic.models.row_generation import rows_of
 
 LEAST_COUNT = 0.5
-"""Of a group of codes, in rows: none is taken to be impossible because noise took it away."""
+"""Least count of a group of codes, in rows. Noise alone must not make a group impossible."""
 FINAL_GAP, FINAL_SWEEPS = 0.002, 300
 
 
 @dataclass(frozen=True)
 class TreeModel:
-    """Shares over groups of codes along a tree, and each code's share of its group."""
+    """Shares of code groups along a tree, and the share of each code in its group."""
 
     domain: Domain
     total: float
@@ -73,7 +73,7 @@ class Start:
 
     @classmethod
     def of(cls, domain: Domain, measurements: Sequence[MeasurementResult]) -> Start:
-        """From the tables that were measured with all codes."""
+        """Estimate them from the tables over all codes."""
         tables: dict[int, Evidence] = {}
         weight = rows = 0.0
         for measurement in measurements:
@@ -96,7 +96,7 @@ class Start:
         return cls(domain, total, tuple(counts), tuple(variances))
 
     def groups(self, least: float) -> Groups:
-        """Which codes to merge, so that groups have at least so many rows.
+        """Return the codes to merge so that every group has at least `least` rows.
 
         Args:
             least: How many rows.
@@ -108,7 +108,7 @@ class Start:
         return {name: codes for name, codes in groups.items() if max(codes) + 1 < len(codes)}
 
     def codings(self, groups: Groups) -> tuple[Coding, ...]:
-        """How codes return from groups; all are their own, where none are given."""
+        """Return the mapping from groups to codes. A column without groups is not merged."""
         return tuple(
             Coding.of(np.array(groups.get(column.name, range(column.size)), np.int64), counts)
             for column, counts in zip(self.domain.columns, self.counts, strict=True)
@@ -116,18 +116,18 @@ class Start:
 
 
 def is_of_codes(measurement: MeasurementResult) -> TypeGuard[Measured]:
-    """Whether it is a table of codes, none of them merged."""
+    """Return whether this is a table without merged codes."""
     return isinstance(measurement, Measured) and not measurement.groups
 
 
 def evidence_of(domain: Domain, measurement: Measured) -> Evidence:
-    """A noisy table as the fit takes it."""
+    """Convert a noisy table to evidence for the fit."""
     counts = measurement.values.astype(np.float64)
     return Evidence(numbers_of(domain, measurement.columns), counts, np.full(counts.shape, measurement.variance))
 
 
 def grouped(domain: Domain, measurement: Measured, codings: Sequence[Coding]) -> Evidence:
-    """A noisy table over the groups of a model, which are those that it was measured over, or larger."""
+    """Sum a noisy table over the groups of a model, which are unions of the table's own groups."""
     evidence = evidence_of(domain, measurement)
     for axis, name in enumerate(measurement.columns):
         coding = codings[evidence.columns[axis]]
@@ -196,7 +196,7 @@ _CANDIDATE, _CELL = 0.2e-3, 5e-9
 
 
 class OfTables:
-    """What methods have in common whose model follows from tables alone."""
+    """Base of the methods whose model follows from tables alone."""
 
     version: int = 1
     """Raised with every change of what is asked for after which outcomes: so that no run is gone on with by other
@@ -208,7 +208,7 @@ class OfTables:
     """Whether a candidate's score has its expected noise taken off."""
 
     def check(self, domain: Domain, marginals: Mapping[Columns, int]) -> None:
-        """Refuse what this method cannot do, before anything is paid."""
+        """Refuse, before the charge, what this method cannot do."""
 
     def reuses(self, columns: Columns, marginals: Mapping[Columns, int]) -> bool:  # noqa: ARG002
         """Whether a table of an earlier release enters its model: one of a single column, unless a method says
@@ -221,7 +221,7 @@ class OfTables:
         return Fraction(1, 1000 * len(domain.columns) * sum(domain.shape(domain.names)))
 
     def rounds(self, domain: Domain) -> int:  # noqa: ARG002
-        """How often it chooses: never, unless a method says otherwise."""
+        """Return the number of rounds, 0 by default."""
         return 0
 
     def max_measurements(self, domain: Domain) -> int:
@@ -239,7 +239,7 @@ class OfTables:
         measurer: TableMeasurer,  # noqa: ARG002
         marginals: Mapping[Columns, int],  # noqa: ARG002
     ) -> Gaussian | Laplace | None:
-        """Looks that no choice comes before: none, unless a method says otherwise."""
+        """Take the measurements that precede any choice. By default there are none."""
         return None
 
     def weights(self, domain: Domain, marginals: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
@@ -247,7 +247,7 @@ class OfTables:
         return {}
 
     def model(self, domain: Domain, measurements: Sequence[MeasurementResult]) -> Model:
-        """What follows from the measurements."""
+        """Fit the model to the measurements."""
         start = Start.of(domain, measurements)
         codings = start.codings(groups_in(domain, measurements, self.least_group))
         beliefs = begun(domain, start, codings, measurements).solved(gap=FINAL_GAP, most=FINAL_SWEEPS)

@@ -1,10 +1,8 @@
 """Error bounds of a model for any tables, measured or not. All bounds hold together with one confidence.
 
 The noise of a measured table is independent, so the exact table is within the noise's quantile. By the utility
-guarantee
-of the exponential mechanism, a candidate that was not chosen scored little more than the chosen table. So in
-every round,
-by a union bound over all statements,
+guarantee of the exponential mechanism, a candidate that was not chosen scored little more than the chosen table. So in
+every round, by a union bound over all statements,
 
     w_A (‖exact_A − e_A‖ − b_A)  ≤  w_t (‖y_t − e_t‖ + quantile − b_t) + (2Δ / ε) ln(candidates / β)
 
