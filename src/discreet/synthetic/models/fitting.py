@@ -1,14 +1,11 @@
 """From noisy tables to a model: the law that fits them and is else as near as can be to independent columns, by
 iterative scaling along the tree.
 
-The fit minimises  sum over tables of |counts - noisy|² / (2 variance)  +  prior · rows · (divergence from
-independent columns).  Its dual has one potential a
-table; at the optimum a potential is (noisy - counts) / (prior · variance). Each table's potential is set in
-turn, the others held,
-by solving that equation cell by cell (Lambert's W), and what changed travels along the tree. The duality gap is
-half the
-sum of squares of what is left of the equations, each over its variance, so it is known at every moment and
-stops the work.
+The fit minimises  sum over tables of |counts - noisy|² / (2 variance)  +  prior · rows · (divergence from independent
+columns).  Its dual has one potential a table; at the optimum a potential is (noisy - counts) / (prior · variance). Each
+table's potential is set in turn, the others held, by solving that equation cell by cell (Lambert's W), and what changed
+travels along the tree. The duality gap is half the sum of squares of what is left of the equations, each over its
+variance, so it is known at every moment and stops the work.
 """
 
 from __future__ import annotations

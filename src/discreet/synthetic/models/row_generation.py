@@ -1,10 +1,9 @@
 """Rows whose tables are as near to a model's as whole rows can be: codes are allotted evenly, not drawn independently.
 
-Columns are taken along the tree. For each, rows are put in order by the columns that it depends on, and among
-those by the columns
-drawn before; then the k-th row takes the code at place frac(start + k · golden ratio) of its conditional
-shares. In every stretch of that
-order, and so in every group of equal rows, each code comes as often as its share says, give or take about one.
+Columns are taken along the tree. For each, rows are put in order by the columns that it depends on, and among those by
+the columns drawn before; then the k-th row takes the code at place frac(start + k · golden ratio) of its conditional
+shares. In every stretch of that order, and so in every group of equal rows, each code comes as often as its share says,
+give or take about one.
 """
 
 from __future__ import annotations

@@ -164,8 +164,7 @@ def noise_in_a_cell(mechanism: Gaussian | Laplace) -> float:
 def groups_in(domain: Domain, measurements: Sequence[MeasurementResult], least_group: float) -> Groups:
     """Which codes a run merged: as its first choice's table was measured, and every later one says of its own columns.
 
-    Where nothing was chosen, as
-    earlier releases did that it reuses.
+    Where nothing was chosen, as earlier releases did that it reuses.
     """
     place = next(
         (place for place, measurement in enumerate(measurements) if isinstance(measurement, Chosen)), len(measurements)

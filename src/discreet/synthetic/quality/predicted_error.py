@@ -1,10 +1,8 @@
 """Predicted error of synthetic data, before the charge: from public values and a declared or assumed row count.
 
-A dry run on made-up rows takes the measurements that do not depend on the data. This gives their noise, and the
-noise of
-the tables that the method will choose. Which tables it chooses, and how well the others follow from them,
-depends on the
-data, so it is not predicted.
+A dry run on made-up rows takes the measurements that do not depend on the data. This gives their noise, and the noise
+of the tables that the method will choose. Which tables it chooses, and how well the others follow from them, depends on
+the data, so it is not predicted.
 """
 
 from __future__ import annotations
