@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet import attacks
-from discreet.api.opening import curators_with_new_books
+from discreet.api.opening import curators_with_new_ledgers
 from discreet.attacks.lab import confidence
 from discreet.attacks.lab.analyst_access import ProtectedWorld
 from discreet.attacks.lab.result import Result
@@ -117,7 +117,7 @@ def test_books_that_are_kept_are_never_begun_anew(tmp_path):
     config = write_clinic(tmp_path, patients=10, visits=20)
     with open_curator(config) as curator:
         curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.5)
-    with pytest.raises(BadInput, match="what was spent is spent"):
-        next(curators_with_new_books(load_catalog(config), frames=clinic(patients=10, visits=20)))
+    with pytest.raises(BadInput, match="spent budget stays spent"):
+        next(curators_with_new_ledgers(load_catalog(config), frames=clinic(patients=10, visits=20)))
     with open_curator(config) as curator:
         assert curator.ledger.account().spent.epsilon == 0.5

@@ -50,7 +50,7 @@ def test_no_line_is_filled_up_to_the_width_of_a_terminal_that_is_not_there(capsy
 
 def test_the_demo_draws_anew_every_time(monkeypatch):
     """Its first act: every number of it is drawn, and three same tens in a row are rarer than 1e-9."""
-    monkeypatch.setattr(demo, "tell_story", lambda _: None)
+    monkeypatch.setattr(demo, "print_story", lambda _: None)
     assert len({run("demo") for _ in range(3)}) > 1
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.api.opening import open_curator
 from discreet.cli.terminal.exit_codes import ExitCode
-from discreet.cli.terminal.run_commands import looking_on
+from discreet.cli.terminal.run_commands import show_measurement_progress
 from discreet.pipeline.call import Call
 from tests.synthetic.dying import prepared
 
@@ -128,7 +128,7 @@ def test_what_is_refused_is_refused_by_name_before_it_is_paid_for(run, clinic, w
 
 def test_looks_are_told_once_they_are_on_disk_and_only_to_a_terminal(clinic, capfd):
     heard = []
-    with open_curator(clinic) as curator, looking_on() as tell:
+    with open_curator(clinic) as curator, show_measurement_progress() as tell:
 
         def on_measurement(count):
             with curator.ledger._store.transaction() as t:

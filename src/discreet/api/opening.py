@@ -96,7 +96,7 @@ def refresh(
     return curator.version
 
 
-def curators_with_new_books(catalog: Catalog, *, frames: Mapping[str, Any]) -> Generator[Curator, None, None]:
+def curators_with_new_ledgers(catalog: Catalog, *, frames: Mapping[str, Any]) -> Generator[Curator, None, None]:
     """Yield curators over the same data, each with an empty ledger. The ledger of the previous one is closed.
 
     For experiments on generated data. Only for a catalog with its ledger in memory.

@@ -138,7 +138,7 @@ GROUPS = {
                 example="discreet ledger receipt RECEIPT",
             ),
             "verify": Late(
-                "owner.ledger_command:verify_books",
+                "owner.ledger_command:verify_ledger",
                 summary="Verify the hash chain, all costs and totals.",
                 example="discreet ledger verify",
             ),

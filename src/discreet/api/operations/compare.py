@@ -88,7 +88,7 @@ def _compare_pair(request: ComparePairRequest, found: _Comparable, context: Cont
 def _compare_price(request: ComparePriceRequest, found: _Comparable, context: Context) -> dict[str, Any]:
     epsilon = float(read_epsilon(request.epsilon))
     _record(request, f"what epsilon {epsilon:g} would do", context)
-    with _told_plainly():
+    with _hide_engine_errors():
         tried = _release_at(found, request.epsilon, context)
     synthetic = synthetic_rows(tried.model, tried.domain)
     with _real_rows(found.rows, tried, context) as (real, _, _):
@@ -148,7 +148,7 @@ def _real_rows(
     """All real rows; most of them; and the others."""
     engine = context.engine
     with (
-        _told_plainly(),
+        _hide_engine_errors(),
         engine.holding([rows.query]),
         engine.parted_tables(rows.query, cancelled=threading.Event(), sharing=READ_SLOTS) as parted,
     ):
@@ -172,7 +172,7 @@ def _summary(request: CompareRequest, release: SyntheticRelease, context: Contex
 
 
 @contextmanager
-def _told_plainly() -> Iterator[None]:
+def _hide_engine_errors() -> Iterator[None]:
     """Replace every engine error by one fixed message. Engine errors quote cells, so only their class is logged."""
     try:
         yield

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from discreet.accounting import open_filter
 from discreet.api.local import Curator
-from discreet.api.opening import curators_with_new_books, open_curator
+from discreet.api.opening import curators_with_new_ledgers, open_curator
 from discreet.attacks.lab.trial_steps import Step
 from discreet.catalog import Catalog, parse_catalog
 from discreet.core.exact import Number
@@ -86,7 +86,7 @@ class ProtectedWorld:
             kept = self._files.enter_context(open_curator(frames=self._frames, catalog=declared, create_ledger=True))
             return Analyst(kept, self._budget)
         if self._in_memory is None:
-            self._in_memory = curators_with_new_books(self._declared(_MEMORY), frames=self._frames)
+            self._in_memory = curators_with_new_ledgers(self._declared(_MEMORY), frames=self._frames)
         return Analyst(next(self._in_memory), self._budget)
 
     def _declared(self, ledger: str) -> Catalog:

@@ -12,7 +12,7 @@ from discreet.api.requests.ask import AskRequest
 from discreet.cli.terminal.answer_text import show_answer, show_explanation
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json
-from discreet.cli.terminal.read_progress import tell_reading
+from discreet.cli.terminal.read_progress import print_read_progress
 from discreet.cli.terminal.request_options import with_options_of
 from discreet.cli.terminal.terminal_tables import open_screen
 from discreet.core.json_codec import to_json
@@ -30,7 +30,7 @@ def ask(
 ) -> None:
     """Answer one SQL query with noise, and charge for it. The same query is never charged twice."""
     request = _request(options)
-    with open_curator(config, tell=tell_reading) as curator:
+    with open_curator(config, tell=print_read_progress) as curator:
         api = curator.as_analyst(analyst)
         answer = api.execute(request)
         if as_json:
@@ -49,7 +49,7 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """Say what a query would read, measure and cost. Spends nothing and reads no protected row."""
-    with open_curator(config, tell=tell_reading) as curator:
+    with open_curator(config, tell=print_read_progress) as curator:
         explanation = curator.as_analyst(analyst).plan(_request(options))
     if as_json:
         print_json(to_json(explanation))

@@ -33,9 +33,9 @@ def budget(
     as_json: JsonOption = False,
 ) -> None:
     """Show the remaining budget, who spent it, and on what; with --analyst, for the dataset and one analyst."""
-    with closing(place_of(where, config).open()) as books:
-        accounts, counts = balances(books, analyst), asked(books, analyst)
-        queries = history(books, analyst, before=before, limit=last)
+    with closing(place_of(where, config).open()) as ledger:
+        accounts, counts = balances(ledger, analyst), asked(ledger, analyst)
+        queries = history(ledger, analyst, before=before, limit=last)
     if as_json:
         print_json({"accounts": to_json(accounts), "asked": asdict(counts), "queries": to_json(queries)})
         return
@@ -54,7 +54,7 @@ def show_bill(
     if queries:
         screen.print()
         for query in reversed(queries):
-            screen.print(_paid(query))
+            screen.print(_charge_line(query))
             screen.print(indented(printable(" ".join((query.sql or "—").split())), by=6, style="dim"))
         screen.print()
         screen.print(indented(_counted(counts, len(queries))))
@@ -87,7 +87,7 @@ def _renewing(account: Balance, renewal: Renewal) -> str:
     )
 
 
-def _paid(query: PastRelease) -> Text:
+def _charge_line(query: PastRelease) -> Text:
     """One query: its text, time, analyst, cost and the accounts charged."""
     when, who = query.time[:16].replace("T", " "), query.analyst or "owner"
     price = f"ρ {amount(query.rho)}" if query.epsilon is None else f"ε {amount(query.epsilon)}"

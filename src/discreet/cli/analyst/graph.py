@@ -14,7 +14,7 @@ from discreet.api.plans import GraphPlan
 from discreet.api.requests.graph import GRAPH_REQUESTS
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import INDENT, print_json
-from discreet.cli.terminal.read_progress import tell_reading
+from discreet.cli.terminal.read_progress import print_read_progress
 from discreet.cli.terminal.request_options import with_options_of
 from discreet.cli.terminal.run_commands import DryRun
 from discreet.cli.terminal.terminal_tables import indented, labelled, open_screen
@@ -54,7 +54,7 @@ def graph(
     """Answer a query about a network, with noise and its ±. It is charged once, and free when it is repeated."""
     settings = dict(options)
     request = graph_request(settings.pop("graph"), verb, **settings)
-    with open_curator(config, tell=tell_reading) as curator:
+    with open_curator(config, tell=print_read_progress) as curator:
         caller = curator.as_analyst(analyst)
         if dry_run:
             _show(caller.plan(request), as_json=as_json)

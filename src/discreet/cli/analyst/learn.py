@@ -14,9 +14,9 @@ from discreet.api.requests.evaluate import EvaluateRequest
 from discreet.api.requests.learn import LearnRequest
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json
-from discreet.cli.terminal.read_progress import tell_reading
+from discreet.cli.terminal.read_progress import print_read_progress
 from discreet.cli.terminal.request_options import with_options_of
-from discreet.cli.terminal.run_commands import DryRun, looking_on, show_plan, tell_made
+from discreet.cli.terminal.run_commands import DryRun, print_release, show_measurement_progress, show_plan
 from discreet.core.number_format import CONFIDENCE, amount
 from discreet.errors import BadInput, BadRelease
 from discreet.learning import (
@@ -78,14 +78,16 @@ def learn(
 ) -> None:
     """Train a model on protected rows. Charged once: after a crash, or to repeat it, run the same command at no cost."""
     request = LearnRequest(_model(model, [_feature(text) for text in feature or []], target, count), **options)
-    with open_curator(config, tell=tell_reading) as curator:
+    with open_curator(config, tell=print_read_progress) as curator:
         if dry_run:
             _show(curator.as_analyst(analyst).plan(request), as_json=as_json)
             return
-        with looking_on() as on_measurement:
+        with show_measurement_progress() as on_measurement:
             learned = curator.with_call(Call(analyst=analyst, on_measurement=on_measurement)).execute(request)
     release = ModelRelease.of(learned, name=request.name)
-    _tell(release, f"{type(learned).__name__} of {len(learned.learned):,} numbers", learned.card(), as_json=as_json)
+    _print_result(
+        release, f"{type(learned).__name__} of {len(learned.learned):,} numbers", learned.card(), as_json=as_json
+    )
 
 
 @with_options_of(EvaluateRequest)
@@ -98,7 +100,7 @@ def evaluate(
     as_json: JsonOption = False,
 ) -> None:
     """Measure with noise how often a classifier is right on protected rows. Charged once; repeating it is free."""
-    with open_curator(config, tell=tell_reading) as curator:
+    with open_curator(config, tell=print_read_progress) as curator:
         caller, name = curator.as_analyst(analyst), options["model"]
         release = caller.release(name)
         if not isinstance(release, ModelRelease) or not isinstance(release.model, Classifier):
@@ -108,7 +110,9 @@ def evaluate(
             _show(caller.plan(request), as_json=as_json)
             return
         found = caller.execute(request)
-    _tell(found, f"{name} is right about {100 * found.accuracy.value:.3g} % of rows", found.card(), as_json=as_json)
+    _print_result(
+        found, f"{name} is right about {100 * found.accuracy.value:.3g} % of rows", found.card(), as_json=as_json
+    )
 
 
 def _model(kind: str, features: list[Feature], target: str | None, count: int | None) -> Model:
@@ -147,9 +151,9 @@ def _show(plan: LearningPlan, *, as_json: bool) -> None:
     )
 
 
-def _tell(release: Any, how: str, card: Card, *, as_json: bool) -> None:
+def _print_result(release: Any, how: str, card: Card, *, as_json: bool) -> None:
     if as_json:
         print_json({**release.summary, "replayed": release.replayed, "numbers": card.numbers(CONFIDENCE)})
         return
     typer.echo(repr(card))
-    tell_made(release, how)
+    print_release(release, how)

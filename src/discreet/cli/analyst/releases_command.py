@@ -39,12 +39,12 @@ def list_releases(
     as_json: JsonOption = False,
 ) -> None:
     """List finished releases: name, kind, analyst, and whether they are published. With --publish, publish one for everyone."""
-    with closing(place_of(where, config).open()) as books:
+    with closing(place_of(where, config).open()) as ledger:
         if publish is not None:
-            books.publish(publish, analyst=analyst)
-            _tell_published(publish, as_json=as_json)
+            ledger.publish(publish, analyst=analyst)
+            _print_published(publish, as_json=as_json)
             return
-        releases = [_facts(books, listed, analyst) for listed in books.listed_releases(analyst=analyst)]
+        releases = [_release_fields(ledger, listed, analyst) for listed in ledger.listed_releases(analyst=analyst)]
     if as_json:
         names = list(dict.fromkeys(release["name"] for release in releases))
         print_json({"releases": names, "details": releases})
@@ -54,16 +54,16 @@ def list_releases(
         typer.echo("no named releases yet; `discreet synth --name` makes one", err=True)
 
 
-def _tell_published(name: str, *, as_json: bool) -> None:
+def _print_published(name: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"published": [name]})
     else:
         typer.echo(f"{name} is published: everyone can see it, and the transparency card lists it")
 
 
-def _facts(books: Ledger, listed: NamedRelease, analyst: str | None) -> dict[str, Any]:
+def _release_fields(ledger: Ledger, listed: NamedRelease, analyst: str | None) -> dict[str, Any]:
     try:
-        stored = books.visible_answer(listed.query, analyst=analyst)
+        stored = ledger.visible_answer(listed.query, analyst=analyst)
         kind = Transcript.decoded(stored).facts["purpose"]["kind"]
     except NotAnswered:  # it was removed from the ledger in the meantime
         kind = None

@@ -16,7 +16,7 @@ from discreet.cli.terminal import run_commands
 from discreet.cli.terminal import run_commands as runs
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json
-from discreet.cli.terminal.read_progress import tell_reading
+from discreet.cli.terminal.read_progress import print_read_progress
 from discreet.cli.terminal.request_options import with_options_of
 from discreet.core.number_format import CONFIDENCE, amount, plus_minus, share
 from discreet.pipeline.call import Call
@@ -51,7 +51,7 @@ def synth(
     runs.check_file(out, option="--out", kinds=KINDS)
     runs.check_file(report, option="--report", kinds=("html",))
     request = SynthesizeRequest(**options)
-    with open_curator(config, tell=tell_reading) as curator:
+    with open_curator(config, tell=print_read_progress) as curator:
         if not dry_run:
             _make(curator, request, analyst, _Files(out, rows, report), as_json=as_json)
             return
@@ -95,7 +95,7 @@ class _Files:
 
 def _make(curator: Curator, request: SynthesizeRequest, analyst: str | None, files: _Files, *, as_json: bool) -> None:
     """Charge, synthesize, write the files and print the result."""
-    with run_commands.looking_on() as on_measurement:
+    with run_commands.show_measurement_progress() as on_measurement:
         release = curator.with_call(Call(analyst=analyst, on_measurement=on_measurement)).execute(request)
     count, out = max(0, round(release.total)) if files.rows is None else files.rows, files.out
     if out is not None:
@@ -108,7 +108,7 @@ def _make(curator: Curator, request: SynthesizeRequest, analyst: str | None, fil
         print_json({**release.summary, "total": release.total, "replayed": release.replayed, **written})
         return
     measurements = release.summary["measurements"]
-    run_commands.tell_made(
+    run_commands.print_release(
         release, f"{release.method}, {measurements} measurements, about {amount(release.total)} rows"
     )
     if out is not None:

@@ -18,7 +18,7 @@ from discreet.cli.terminal import run_commands
 from discreet.cli.terminal.answer_text import show_rows
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json
-from discreet.cli.terminal.read_progress import tell_reading
+from discreet.cli.terminal.read_progress import print_read_progress
 from discreet.cli.terminal.request_options import columns_in, with_options_of
 from discreet.cli.terminal.terminal_tables import indented, open_screen
 from discreet.core.number_format import amount, plus_minus
@@ -67,11 +67,11 @@ def tabulate(
     if workload is None and "tree" not in options:
         raise BadInput("No table was named.", next_step="Give --marginals 2, --table ward,age or --tree geo.")
     request = TabulateRequest(**options, workload=workload)
-    with open_curator(config, tell=tell_reading) as curator:
+    with open_curator(config, tell=print_read_progress) as curator:
         if dry_run:
             _show(curator.as_analyst(analyst).plan(request), as_json=as_json)
             return
-        with run_commands.looking_on() as on_measurement:
+        with run_commands.show_measurement_progress() as on_measurement:
             release = curator.with_call(Call(analyst=analyst, on_measurement=on_measurement)).execute(request)
     rows = release.to_arrow()
     if out is not None:
@@ -79,7 +79,7 @@ def tabulate(
     if as_json:
         print_json({**release.summary, "replayed": release.replayed, "out": out and str(out), "rows": rows.to_pylist()})
         return
-    run_commands.tell_made(
+    run_commands.print_release(
         release, f"{rows.num_rows:,} counts by {release.summary['strategy']}, each {_widest(rows)} or less"
     )
     _show_counts(rows, is_written=out is not None)

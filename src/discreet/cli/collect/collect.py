@@ -100,8 +100,8 @@ def new(
         )
     output.write_text(task.to_json())
     if publish is not None:
-        with closing(ReportStore.from_catalog(load_catalog(publish))) as books:
-            books.publish(task, retention_days=retention_days)
+        with closing(ReportStore.from_catalog(load_catalog(publish))) as store:
+            store.publish(task, retention_days=retention_days)
     if as_json:
         print_json({"id": task.id, "spec": task.spec})
         return
@@ -134,8 +134,8 @@ def estimate(
     """Estimate results from messages, with ±. Messages that cannot be counted are listed with the reason."""
     task = read_task(task_file)
     if config is not None:
-        with closing(ReportStore.from_catalog(load_catalog(config))) as books:
-            collector = books.collector(books.task(task.id))
+        with closing(ReportStore.from_catalog(load_catalog(config))) as store:
+            collector = store.collector(store.task(task.id))
     else:
         collector = Collector(task, invited=invited)
         for path in reports or []:
@@ -143,7 +143,7 @@ def estimate(
                 _add(collector, line)
     estimates = collector.estimate()
     if as_json:
-        print_json(_facts(estimates, confidence, collector))
+        print_json(_result_fields(estimates, confidence, collector))
         return
     screen = open_screen()
     screen.print()
@@ -184,7 +184,7 @@ def simulate(
     estimates = collector.estimate()
     took = time.perf_counter() - began
     if as_json:
-        print_json({**_facts(estimates, confidence, collector), "seconds": took})
+        print_json({**_result_fields(estimates, confidence, collector), "seconds": took})
         return
     screen.print()
     _show(screen, estimates, confidence, truth=_true_counts(task, truth, estimates))
@@ -248,14 +248,14 @@ def _true_counts(task: Task, truth: Any, estimates: Any) -> dict[Any, float]:
     return {value: known.get(str(value), 0) for value in estimates.values}
 
 
-def _facts(estimates: Any, confidence: float, collector: Collector) -> dict[str, Any]:
-    facts = {"reports": estimates.reports, "confidence": confidence, "refused": dict(collector.refused)}
-    facts["response_rate"] = estimates.response_rate
+def _result_fields(estimates: Any, confidence: float, collector: Collector) -> dict[str, Any]:
+    fields = {"reports": estimates.reports, "confidence": confidence, "refused": dict(collector.refused)}
+    fields["response_rate"] = estimates.response_rate
     if isinstance(estimates, MeanEstimate):
-        return {**facts, "mean": estimates.raw, "interval": estimates.interval(confidence)}
+        return {**fields, "mean": estimates.raw, "interval": estimates.interval(confidence)}
     best = estimates.top(_MOST_ROWS, confidence)
     rows = [{"value": row.value, "estimate": row.estimate, "low": row.low, "high": row.high} for row in best]
-    return {**facts, "top": rows}
+    return {**fields, "top": rows}
 
 
 def _show(

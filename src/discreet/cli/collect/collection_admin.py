@@ -18,8 +18,8 @@ Name = Annotated[str, typer.Argument(help="Name or id of the task.")]
 
 def list_collections(*, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
     """List what is collected, until when it is kept, and tasks that cannot be carried out."""
-    with closing(ReportStore.from_catalog(load_catalog(config))) as books:
-        records, unsound = books.records()
+    with closing(ReportStore.from_catalog(load_catalog(config))) as store:
+        records, unsound = store.records()
     if as_json:
         known = [
             {"id": record.task.id, "name": record.task.name, "state": record.state, "expires": record.expires}
@@ -36,8 +36,8 @@ def list_collections(*, config: ConfigOption = CATALOG, as_json: JsonOption = Fa
 
 def close(name: Name, *, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
     """Stop accepting reports; estimates stay available."""
-    with closing(ReportStore.from_catalog(load_catalog(config))) as books:
-        books.close_task(name)
+    with closing(ReportStore.from_catalog(load_catalog(config))) as store:
+        store.close_task(name)
     say_done(f"{name} takes no more reports", {"closed": name}, as_json=as_json)
 
 
@@ -51,6 +51,6 @@ def delete(
     """Delete a task and all its reports."""
     if not yes:
         typer.confirm(f"Delete {name} and all that was collected?", abort=True)
-    with closing(ReportStore.from_catalog(load_catalog(config))) as books:
-        books.delete_task(name)
+    with closing(ReportStore.from_catalog(load_catalog(config))) as store:
+        store.delete_task(name)
     say_done(f"{name} is deleted", {"deleted": name}, as_json=as_json)

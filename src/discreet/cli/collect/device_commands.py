@@ -59,8 +59,8 @@ def report(
             file.write(base64.b64encode(message).decode() + "\n")
         client.acknowledge(message)
     if as_json:
-        facts = {"message": base64.b64encode(message).decode(), "reports": client.reports, "spent": client.spent}
-        print_json({**facts, "lifetime_spent": client.lifetime_spent})
+        fields = {"message": base64.b64encode(message).decode(), "reports": client.reports, "spent": client.spent}
+        print_json({**fields, "lifetime_spent": client.lifetime_spent})
     else:
         typer.echo(f"  is sent: {message.hex()}")
         typer.echo(f"  of which the report: {message[HEADER:-4].hex()} ({task.randomizer.bits} bits)")

@@ -53,7 +53,7 @@ def shuffle(
         )
     os.umask(0o077)  # what waits here is not for others on this machine
     asked = [read_task(path) for path in tasks]
-    books = ShufflerStore(open_store(state), asked, batch=batch, per_address=per_address)
+    store = ShufflerStore(open_store(state), asked, batch=batch, per_address=per_address)
     for task in asked:
         hidden = epsilon_after_shuffling(task, batch, delta)
         typer.echo(
@@ -61,6 +61,6 @@ def shuffle(
             f"ε {format_loss(hidden)} at δ {delta:g} against a collector that does not collude with this shuffler",
             err=True,
         )
-    courier = Courier(books, collector=to, key=key_file.read_text().strip(), wait=wait, delta=delta)
-    app, sockets = create_shuffler(books, courier, limits), bind_sockets(host, port)
+    courier = Courier(store, collector=to, key=key_file.read_text().strip(), wait=wait, delta=delta)
+    app, sockets = create_shuffler(store, courier, limits), bind_sockets(host, port)
     run([app], limits, sockets=sockets, on_listening=lambda: say_listening(host, port))

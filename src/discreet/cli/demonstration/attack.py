@@ -100,8 +100,8 @@ def run_one(
     if plot is not None:
         results[-1].plot().save(plot)
     if as_json:
-        facts = [result.as_dict() for result in results]
-        print_json(facts if len(facts) > 1 else facts[0])
+        outputs = [result.as_dict() for result in results]
+        print_json(outputs if len(outputs) > 1 else outputs[0])
         _end(results)
         return
     attack = find(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from discreet.cli.demonstration.demo_story import tell_story
+from discreet.cli.demonstration.demo_story import print_story
 from discreet.cli.terminal.terminal_tables import labelled, open_screen
 from discreet.core.loss import Loss
 from discreet.mechanisms import Laplace
@@ -27,7 +27,7 @@ def show_demo() -> None:
     covered = sum(answer + low <= _TRUE_COUNT <= answer + high for answer in answers)
 
     ten = Loss(10 * _EPSILON)
-    facts = {
+    fields = {
         "error": f"± {high:g} in {100 * _CONFIDENCE:g} of 100 answers; {covered} of these 10 cover the true count",
         "noise": f"discrete Laplace, scale {float(mechanism.scale):g}: exact, from AES keyed by the system",
         "price": f"ε {_EPSILON:g} for each answer, {ten.epsilon:g} for the ten together",
@@ -41,9 +41,9 @@ def show_demo() -> None:
     console.print()
     console.print(_table(answers, high))
     console.print()
-    console.print(labelled({label: [fact] for label, fact in facts.items()}))
+    console.print(labelled({label: [fact] for label, fact in fields.items()}))
     console.print()
-    tell_story(console)
+    print_story(console)
 
 
 def _table(answers: list[int], width: float) -> Table:

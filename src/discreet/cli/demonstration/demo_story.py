@@ -58,7 +58,7 @@ _ATTACKS = {
 }
 
 
-def tell_story(console: Console) -> None:
+def print_story(console: Console) -> None:
     """Print it; everything happens in a folder that is gone afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         with console.status("making a clinic …"):
@@ -105,7 +105,7 @@ def _run_out(console: Console, curator: Curator) -> None:
     try:
         curator.as_analyst("alice").ask("SELECT COUNT(*) FROM patients", epsilon=1)
     except BudgetExceeded as refusal:
-        _say(console, _told(refusal), style="red")
+        _say(console, _refusal_text(refusal), style="red")
 
 
 def _refused(console: Console, curator: Curator) -> None:
@@ -115,10 +115,10 @@ def _refused(console: Console, curator: Curator) -> None:
         try:
             curator.ask(sql, epsilon=0.1)
         except QueryRefused as refusal:
-            _say(console, f"{what}: {sql}\n{_told(refusal)}", style="red")
+            _say(console, f"{what}: {sql}\n{_refusal_text(refusal)}", style="red")
 
 
-def _told(refusal: DiscreetError) -> str:
+def _refusal_text(refusal: DiscreetError) -> str:
     return f"refused: {refusal.code} (nothing was spent)\n{refusal.problem}\n{refusal.next_step}"
 
 

@@ -18,7 +18,7 @@ from discreet.catalog.public_view import public_tables
 from discreet.cli.owner import ledger_command
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import say_done
-from discreet.cli.terminal.read_progress import tell_reading
+from discreet.cli.terminal.read_progress import print_read_progress
 from discreet.core.number_format import amount
 from discreet.errors import BadInput, DiscreetError
 from discreet.ledger.accounts.declared_ledger import start_ledger
@@ -38,7 +38,7 @@ def estimate_bounds(
     """Estimate bounds privately. Charged; writes the bounds and their origin into the catalog."""
     to_be_bounded(load_catalog(config), table, column)
     _write_bounds(config, table, column, (Fraction(0), Fraction(1)), source="", is_trial=True)  # before the charge
-    with open_curator(config, tell=tell_reading) as curator:
+    with open_curator(config, tell=print_read_progress) as curator:
         found = curator.as_analyst(analyst).estimate_bounds(table, column, epsilon=epsilon)
         version = curator.version
     paid = 0.0 if found.answer.replayed else found.answer.loss.epsilon
@@ -78,7 +78,7 @@ def refresh_data(
     """Read the changed source as a new data version. Budgets stay as they are."""
     with closing(ledger_command.place_of(None, config).open()) as ledger:
         before = ledger.data_version()
-    version = refresh(config, anyway=anyway, tell=tell_reading)
+    version = refresh(config, anyway=anyway, tell=print_read_progress)
     changed = version != before
     done = (
         "the source was read again; budgets are unchanged"

@@ -81,7 +81,7 @@ def init(
     typer.echo(
         f"\nwrote {output}, and {'keeps the existing ledger' if kept else 'created a ledger'} in {catalog.ledger}"
     )
-    _tell_next(catalog)
+    _print_next_steps(catalog)
 
 
 def _rows_to_look_at(*, asks: bool) -> int:
@@ -91,7 +91,7 @@ def _rows_to_look_at(*, asks: bool) -> int:
     return max(0, int(typer.prompt(query, default=_SAMPLE, type=int)))
 
 
-def _tell_next(catalog: Catalog) -> None:
+def _print_next_steps(catalog: Catalog) -> None:
     """Print the next commands to run, and what the catalog still lacks."""
     table = next((table for table in catalog.tables.values() if not table.is_public), None)
     unbounded = [said for said in warnings_of(catalog) if "no bounds" in said]
@@ -113,13 +113,13 @@ def import_metadata(
     """Create a catalog and its ledger from another tool's metadata."""
     _check_free(output)
     text = import_catalog(source)
-    books = str(output.parent / LEDGER)
-    kept = Path(books).exists()
+    ledger = str(output.parent / LEDGER)
+    kept = Path(ledger).exists()
     if not kept:
-        Ledger.new(books, anchor=anchor_beside(books)).close()
+        Ledger.new(ledger, anchor=anchor_beside(ledger)).close()
     output.write_text(text, "utf-8")
     typer.echo(f"wrote {output}: name the person of each table, declare bounds and values, set the budget")
-    typer.echo(f"{'keeps the existing ledger' if kept else 'created a ledger'} in {books}")
+    typer.echo(f"{'keeps the existing ledger' if kept else 'created a ledger'} in {ledger}")
 
 
 def _check_free(output: Path) -> None:

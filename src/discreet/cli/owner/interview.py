@@ -213,20 +213,20 @@ class Interview:
         return self._until(lambda: _whole(typer.prompt("rows", default=_ROWS_OF_A_PERSON)))
 
     def _column(self, table: SeenTable, column: SeenColumn, person: Person | None, *, asks: bool) -> ColumnDraft:
-        facts: dict[str, Setting] = {}
+        settings: dict[str, Setting] = {}
         bounds = self._flag(self._flags.bounds, table.name, column.name)
         values = self._flag(self._flags.values, table.name, column.name)
         if bounds is not None:
-            facts |= _bounds(bounds, column.type)
+            settings |= _bounds(bounds, column.type)
         if values is not None:
-            facts |= _values(values, column.type)
+            settings |= _values(values, column.type)
         is_id = looks_like_row_number(table, column.name) or (person is not None and column.name == person.column)
-        if asks and not facts and not is_id:
-            facts |= self._asked_facts(column)
+        if asks and not settings and not is_id:
+            settings |= self._prompt_settings(column)
         hint = "other cells become NULL" if column.misfits else column.note
-        return ColumnDraft(type=column.type, facts=facts, hint=hint)
+        return ColumnDraft(type=column.type, facts=settings, hint=hint)
 
-    def _asked_facts(self, column: SeenColumn) -> Mapping[str, Setting]:
+    def _prompt_settings(self, column: SeenColumn) -> Mapping[str, Setting]:
         match column.type:
             case Type.INTEGER | Type.REAL | Type.DATE | Type.TIMESTAMP:
                 such_as = "2020-01-01 2025-12-31" if column.type in (Type.DATE, Type.TIMESTAMP) else "0 100"

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from discreet.catalog import anchor_beside, load_catalog
-from discreet.cli.owner.ledger_command import Place, place_of, tell
+from discreet.cli.owner.ledger_command import Place, place_of, print_verification
 from discreet.cli.terminal.options import CATALOG, ConfigOption, JsonOption, LedgerOption
 from discreet.cli.terminal.printing import say_done
 from discreet.errors import BadInput
@@ -38,8 +38,8 @@ def backup(
     as_json: JsonOption = False,
 ) -> None:
     """Copy a consistent state of the ledger to a new file while it is in use. Keep the secret in another place."""
-    with closing(place_of(where, config).open()) as books:
-        books.copy_to(str(place))
+    with closing(place_of(where, config).open()) as ledger:
+        ledger.copy_to(str(place))
     say_done(f"copied the ledger to {place}", {"copy": str(place)}, as_json=as_json)
 
 
@@ -51,9 +51,9 @@ def renew_anchor(*, where: LedgerOption = None, config: ConfigOption = CATALOG, 
         raise BadInput(
             "This ledger has no anchor.", next_step="Take `anchor = false` out of [ledger], or give it a path."
         )
-    with closing(place.unchecked()) as books:
-        tell(verify(books, anchor=Anchor(target).noted), as_json=as_json)
-        Anchor(target).recreate(books.head())
+    with closing(place.unchecked()) as ledger:
+        print_verification(verify(ledger, anchor=Anchor(target).noted), as_json=as_json)
+        Anchor(target).recreate(ledger.head())
     if not as_json:
         typer.echo(f"noted {Anchor(target).noted} in {target}")
 

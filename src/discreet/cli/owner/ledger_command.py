@@ -86,8 +86,8 @@ def find_receipt(
     as_json: JsonOption = False,
 ) -> None:
     """Show the charge of a receipt, if the ledger has it."""
-    with closing(place_of(where, config).open()) as books:
-        charges = books.charges_with(receipt)
+    with closing(place_of(where, config).open()) as ledger:
+        charges = ledger.charges_with(receipt)
     if not charges:
         raise BadInput(
             "This ledger has no charge with this receipt.", next_step="Give the receipt as printed with the answer."
@@ -98,7 +98,7 @@ def find_receipt(
     open_screen().print("", _entry_table(charges), "", sep="\n")
 
 
-def verify_books(
+def verify_ledger(
     *,
     where: LedgerOption = None,
     config: ConfigOption = CATALOG,
@@ -110,29 +110,29 @@ def verify_books(
     noted = Anchor(place.anchor).noted
     if place.anchor is not None and noted is None:
         raise missing_anchor()
-    with closing(place.unchecked()) as books:
-        verification = verify(books, anchor=noted, progress=_told)
+    with closing(place.unchecked()) as ledger:
+        verification = verify(ledger, anchor=noted, progress=_print_progress)
         if anchor is not None:
-            earlier = verify(books, anchor=anchor)
+            earlier = verify(ledger, anchor=anchor)
             verification = replace(
                 verification, problems=tuple(dict.fromkeys(verification.problems + earlier.problems))
             )
-    tell(verification, as_json=as_json)
+    print_verification(verification, as_json=as_json)
     if noted is None and anchor is None and not as_json:
         typer.echo("note: there is no anchor, so a truncated end cannot be detected")
 
 
-def tell(verification: Verification, *, as_json: bool) -> None:
+def print_verification(verification: Verification, *, as_json: bool) -> None:
     """Print the result of a verification. Exit with a failure if the ledger is not sound."""
     if as_json:
         print_json({**asdict(verification), "sound": verification.sound})
     else:
-        _tell_in_words(verification)
+        _print_findings(verification)
     if not verification.sound:
         raise typer.Exit(ExitCode.FAILURE)
 
 
-def _tell_in_words(verification: Verification) -> None:
+def _print_findings(verification: Verification) -> None:
     for problem in verification.problems:
         typer.echo(f"problem: {problem}")
     for remark in verification.remarks:
@@ -156,15 +156,15 @@ def cap(
     as_json: JsonOption = False,
 ) -> None:
     """Set a cap. It overrides the catalog until another is set or the catalog declares a lower one."""
-    with closing(place_of(where, config).open()) as books:
-        books.open_account(open_filter(epsilon, delta, renews=renews), analyst=analyst)
+    with closing(place_of(where, config).open()) as ledger:
+        ledger.open_account(open_filter(epsilon, delta, renews=renews), analyst=analyst)
     period = "" if renews is None else f" each {renews.noun}"
     line = f"{analyst or 'the dataset'}: ε {amount(epsilon)}, δ {amount(delta)}{period} from now on"
-    facts = {"analyst": analyst, "epsilon": epsilon, "delta": delta, "renews": renews and renews.value}
-    say_done(line, facts, as_json=as_json)
+    fields = {"analyst": analyst, "epsilon": epsilon, "delta": delta, "renews": renews and renews.value}
+    say_done(line, fields, as_json=as_json)
 
 
-def _told(done: int, entries: int) -> None:
+def _print_progress(done: int, entries: int) -> None:
     typer.echo(f"{done:,} of {entries:,} entries", err=True)
 
 
@@ -191,8 +191,8 @@ def thaw(
 
 
 def _set_frozen(analyst: str, place: Place, *, frozen: bool, as_json: bool) -> None:
-    with closing(place.open()) as books:
-        books.freeze(analyst, frozen=frozen)
+    with closing(place.open()) as ledger:
+        ledger.freeze(analyst, frozen=frozen)
     line = f"{analyst} is frozen" if frozen else f"{analyst} is active again"
     say_done(line, {"analyst": analyst, "frozen": frozen}, as_json=as_json)
 

@@ -16,7 +16,7 @@ from discreet.api.local import Curator
 from discreet.api.opening import open_curator
 from discreet.catalog import Catalog, load_catalog
 from discreet.cli.terminal.options import CATALOG
-from discreet.cli.terminal.read_progress import tell_reading
+from discreet.cli.terminal.read_progress import print_read_progress
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import Ledger, verify
 from discreet.local import Task
@@ -98,13 +98,13 @@ def serve(
         places = [place.resolve() for place in given]
         if len(places) > 1:
             check_separate(places)
-        apps, books = [], set[str]()
+        apps, ledgers = [], set[str]()
         for place in places:
             if len(places) > 1:
                 typer.echo(f"opening {place}", err=True)
-                check_separate_ledger(load_catalog(place), books)
+                check_separate_ledger(load_catalog(place), ledgers)
             curator, keys = opened.enter_context(_opened(place, demo=demo))
-            books.add(curator.ledger.name())
+            ledgers.add(curator.ledger.name())
             apps.append(make(curator, keys, config=place))
 
         def say_more() -> None:
@@ -125,9 +125,9 @@ def _opened(place: Path, *, demo: bool) -> Iterator[tuple[Curator, KeyStore]]:
         raise BadInput(
             "A server needs a persistent ledger.", next_step="Set [ledger] path to a file or a database URL."
         )
-    with open_curator(place, create_ledger=demo, tell=tell_reading) as curator:
+    with open_curator(place, create_ledger=demo, tell=print_read_progress) as curator:
         keys = KeyStore(curator.ledger, require_secret(catalog.ledger))  # one ledger, so that each entry is read once
-        _check_books(curator.ledger)
+        _check_ledger(curator.ledger)
         if demo:
             typer.echo(f"key of alice, valid until the server stops: {keys.create('alice')}")
             _ask_for_emoji(catalog)
@@ -160,11 +160,11 @@ def _ask_for_emoji(catalog: Catalog) -> None:
         lifetime=3,
         seed=int(RandomBits().words(1, 32)[0]),
     )
-    with closing(ReportStore.from_catalog(catalog)) as books:
-        books.publish(task)
+    with closing(ReportStore.from_catalog(catalog)) as store:
+        store.publish(task)
 
 
-def _check_books(ledger: Ledger) -> None:
+def _check_ledger(ledger: Ledger) -> None:
     """Refuse to serve a damaged ledger. Verifies the entries since its checkpoint, or all entries without one."""
     verification = verify(ledger, from_checkpoint=True)
     if not verification.sound:

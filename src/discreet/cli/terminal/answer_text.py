@@ -61,12 +61,12 @@ def show_rows(screen: Console, columns: Sequence[str], rows: Sequence[_Row], wid
 
 def show_explanation(screen: Console, explanation: Explanation, analyst: str | None) -> None:
     """Print the explanation of a query."""
-    screen.print("", labelled(_told(explanation, analyst)), sep="\n")
+    screen.print("", labelled(_explanation_lines(explanation, analyst)), sep="\n")
     screen.print(indented("nothing was spent", style="dim"))
     screen.print()
 
 
-def _told(explanation: Explanation, analyst: str | None) -> dict[str, list[str]]:
+def _explanation_lines(explanation: Explanation, analyst: str | None) -> dict[str, list[str]]:
     """What there is to say, by what it is about."""
     tables = ", ".join(explanation.tables)
     return {

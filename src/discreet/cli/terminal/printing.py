@@ -15,15 +15,15 @@ _NARROWEST, _ENDLESS = 40, 100_000
 INDENT = "  "
 
 
-def print_json(facts: Any) -> None:
+def print_json(value: Any) -> None:
     """Print a value as one line of JSON."""
-    typer.echo(json.dumps(facts, ensure_ascii=False))
+    typer.echo(json.dumps(value, ensure_ascii=False))
 
 
-def say_done(line: str, facts: dict[str, Any], *, as_json: bool) -> None:
+def say_done(line: str, fields: dict[str, Any], *, as_json: bool) -> None:
     """Report what the command did: one line of text, or its fields as JSON."""
     if as_json:
-        print_json(facts)
+        print_json(fields)
     else:
         typer.echo(line)
 

@@ -7,7 +7,7 @@ import sys
 import typer
 
 
-def tell_reading(table: str, number: int, tables: int) -> None:
+def print_read_progress(table: str, number: int, tables: int) -> None:
     """Print that a table is being read into the snapshot, which happens once for each data version."""
     if sys.stderr.isatty():
         typer.echo(f"reading {table} into the snapshot ({number} of {tables}) …", err=True)

@@ -29,16 +29,16 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the cost, without 
 
 
 @contextmanager
-def looking_on() -> Iterator[Any]:
+def show_measurement_progress() -> Iterator[Any]:
     """Show in a terminal how many measurements are stored. Those not stored yet may be drawn again after a failure."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
     with open_screen(on_stderr=True).status(f"{INDENT}reading …") as status:
-        yield lambda looks: status.update(f"{INDENT}{looks} measurements so far …")
+        yield lambda stored: status.update(f"{INDENT}{stored} measurements so far …")
 
 
-def show_plan(plan: RunPlan, told: Mapping[str, list[str]]) -> None:
+def show_plan(plan: RunPlan, details: Mapping[str, list[str]]) -> None:
     """Print what a run would measure and what it would cost."""
     screen, rows = open_screen(), plan.rows_per_person
     beyond = [name for name, allowed in plan.charged.items() if not allowed]
@@ -51,7 +51,7 @@ def show_plan(plan: RunPlan, told: Mapping[str, list[str]]) -> None:
         price += f"; paid by {', '.join(plan.charged)}"
     lines = {
         "columns": [f"{name}: {size:,}" for name, size in plan.columns.items()],
-        **told,
+        **details,
         "person": ["one row per person counts" if rows == 1 else f"at most {rows:,} rows per person count"],
         "reused": list(plan.reused),
         "note": list(plan.notes),
@@ -62,13 +62,13 @@ def show_plan(plan: RunPlan, told: Mapping[str, list[str]]) -> None:
     screen.print()
 
 
-def tell_made(release: RunRelease, how: str) -> None:
+def print_release(release: RunRelease, how: str) -> None:
     """Print the name of a release and what it cost."""
-    facts = release.summary
+    summary = release.summary
     typer.echo(f"{release.name or 'a release without a name'}: {how}")
     if release.reused:
         typer.echo(f"with tables of {', '.join(release.reused)}")
-    typer.echo("free: asked before" if release.replayed else f"paid {_price(facts['rho'], facts['epsilon'])}")
+    typer.echo("free: asked before" if release.replayed else f"paid {_price(summary['rho'], summary['epsilon'])}")
 
 
 def _price(rho: float, epsilon: float | None) -> str:

@@ -64,13 +64,13 @@ class _WithoutBlanks:
             yield Segment.line()
 
 
-def labelled(facts: dict[str, list[str]]) -> RenderableType:
+def labelled(fields: dict[str, list[str]]) -> RenderableType:
     """What is said about something: the label once, dim, and its lines beside it."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(width=0)
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
-    for label, lines in facts.items():
+    for label, lines in fields.items():
         for number, line in enumerate(lines):
             grid.add_row("", "" if number else label, Text(line))
     return _WithoutBlanks(grid)
