@@ -31,16 +31,16 @@ _AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RemoteAnswer(AnswerBase):
-    """An answer that came over the wire. Intervals at another level are asked for again, which is free."""
+    """An answer from a server. Intervals at another level are requested from the server, which is free."""
 
     _at: Callable[[float], Mapping[str, Any]] = field(repr=False, compare=False)
-    _facts: dict[float, Mapping[str, Any]]
+    _by_level: dict[float, Mapping[str, Any]]
 
     def _at_level(self, level: Number) -> Mapping[str, Any]:
-        asked = float(read_level(level))
-        if asked not in self._facts:
-            self._facts[asked] = self._at(asked)
-        return self._facts[asked]
+        key = float(read_level(level))
+        if key not in self._by_level:
+            self._by_level[key] = self._at(key)
+        return self._by_level[key]
 
     @property
     def columns(self) -> list[str]:
@@ -61,7 +61,7 @@ class RemoteAnswer(AnswerBase):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What should be known beside the numbers."""
+        """Notes that apply to the answer."""
         return tuple(self._at_level(CONFIDENCE)["notes"])
 
     def intervals(self, level: Number) -> list[dict[str, Interval | None]]:
@@ -74,17 +74,17 @@ class RemoteAnswer(AnswerBase):
 
     def arrays(self, level: Number) -> Iterator[tuple[str, pa.Array, Ends | None]]:
         """Each column with its values and, where it is noisy, the ends of its intervals."""
-        facts, intervals = self._at_level(CONFIDENCE), self.intervals(level)
-        for name, kind in zip(facts["columns"], facts["types"], strict=True):
+        fields, intervals = self._at_level(CONFIDENCE), self.intervals(level)
+        for name, kind in zip(fields["columns"], fields["types"], strict=True):
             yield name, read_array([row[name] for row in self.rows], kind), read_ends([row[name] for row in intervals])
 
 
 class RemoteWatch(WatchBase):
-    """A watch behind a server, which finds it again by the same request.
+    """A watch that a server holds. The server finds it by the same request.
 
     Args:
         server: The connection.
-        request: The request that begins it.
+        request: Request that starts the watch.
     """
 
     def __init__(self, server: HttpClient, request: WatchRequest) -> None:
@@ -96,16 +96,16 @@ class RemoteWatch(WatchBase):
 
     @property
     def answers(self) -> dict[int, bool]:
-        """What was said, by data version."""
+        """Whether the count was above the threshold, by data version."""
         return {evaluation.version: evaluation.above for evaluation in self._state("recall").evaluations}
 
     @property
     def ended(self) -> str | None:
-        """Why there is nothing more to come: above, failed or lost; None while it goes on."""
+        """Why the watch ended: above, failed or lost. None while it runs."""
         return self._state("recall").ended
 
     def evaluate(self) -> bool:
-        """Whether the count of the data version that is served is above, noisily; the same as often as it is asked for."""
+        """Whether the noisy count of the current data version is above the threshold. Repeated calls return the same."""
         status = self._state("evaluate")
         return next(evaluation.above for evaluation in status.evaluations if evaluation.version == status.data_version)
 

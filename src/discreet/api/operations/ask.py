@@ -94,14 +94,14 @@ def plan_query(
 
 def epsilon_within(sql: str | Table, context: Context, *, within: Number, confidence: Number, **details: Any) -> float:
     """The least epsilon at which every number of the answer is within ± `within` in `confidence` of all answers."""
-    wanted = read_sensitivity(within)
+    limit = read_sensitivity(within)
     with context.engine.one_limit() as until:
 
         def is_close_enough(epsilon: float) -> bool:
             if time.monotonic() > until:
                 raise TooLarge("The question takes too long to plan.", next_step="Name its epsilon.")
             try:
-                return widest_half_width(plan_query(sql, context, epsilon=epsilon, **details), confidence) <= wanted
+                return widest_half_width(plan_query(sql, context, epsilon=epsilon, **details), confidence) <= limit
             except ScaleOutOfRange:
                 return False  # too wide to be drawn
 

@@ -40,13 +40,13 @@ def run(request: SynthesizeRequest, context: Context) -> SyntheticRelease:
     discoveries = _discoveries(request, context)
     found = {each.column: _found_before(each, context) for each in discoveries}
     with context.planning():
-        wanted = synthesis_run(request, context, found)
+        planned_run = synthesis_run(request, context, found)
     if None in found.values():
-        _check_all(wanted, discoveries, context)
+        _check_all(planned_run, discoveries, context)
         found = {each.column: _find(each, context) for each in discoveries}
         with context.planning():
-            wanted = synthesis_run(request, context, found)
-    return charged_release(SyntheticRelease, wanted, context)
+            planned_run = synthesis_run(request, context, found)
+    return charged_release(SyntheticRelease, planned_run, context)
 
 
 def plan(request: SynthesizeRequest, context: Context) -> SynthesisPlan:
@@ -54,15 +54,15 @@ def plan(request: SynthesizeRequest, context: Context) -> SynthesisPlan:
     discoveries = _discoveries(request, context)
     found = {each.column: _found_before(each, context) for each in discoveries}
     with context.planning():
-        wanted = synthesis_run(request, context, found)
+        planned_run = synthesis_run(request, context, found)
         unknown = [each for each in discoveries if found[each.column] is None]
-        error = None if unknown else _predicted(wanted, request.rows_about)
-    fields = plan_fields(wanted, context, before=_queries(unknown, context))
+        error = None if unknown else _predicted(planned_run, request.rows_about)
+    fields = plan_fields(planned_run, context, before=_queries(unknown, context))
     names = {each.column.lower() for each in unknown}
     sizes = {name: size for name, size in fields["columns"].items() if name.lower() not in names}
     notes = (*fields["notes"], *map(_note, unknown))
     return SynthesisPlan(
-        tables=len(tables_of(wanted.purpose)),
+        tables=len(tables_of(planned_run.purpose)),
         predicted=error,
         finding={each.column: float(each.epsilon) for each in unknown},
         **{**fields, "columns": sizes, "notes": notes},
@@ -109,11 +109,11 @@ def _find(discovery: _Discovery, context: Context) -> tuple[Any, ...]:
     return _values_in(ask.run(discovery.request, context.of(request_id=None, limit=None), label=label))
 
 
-def _check_all(wanted: TableRun, discoveries: Iterable[_Discovery], context: Context) -> None:
+def _check_all(planned_run: TableRun, discoveries: Iterable[_Discovery], context: Context) -> None:
     """Refuse, before the first of several charges, what would be refused after it."""
-    context.call.schedule_return(wanted.seconds)
-    context.pipeline.check_name(wanted, context.call)
-    context.pipeline.check_caps([wanted, *_queries(discoveries, context)], context.call)
+    context.call.schedule_return(planned_run.seconds)
+    context.pipeline.check_name(planned_run, context.call)
+    context.pipeline.check_caps([planned_run, *_queries(discoveries, context)], context.call)
 
 
 def _queries(discoveries: Iterable[_Discovery], context: Context) -> list[SqlRelease]:
@@ -128,11 +128,11 @@ def _note(discovery: _Discovery) -> str:
     )
 
 
-def _predicted(wanted: TableRun, rows_about: int | None) -> Predicted:
+def _predicted(planned_run: TableRun, rows_about: int | None) -> Predicted:
     """The expected error on as many rows as the catalog declares, or as the request assumes."""
-    rows = declared_rows(wanted.rows.query) if rows_about is None else rows_about
-    method = method_named(wanted.purpose["method"])
-    return predicted(method, wanted.domain, tables_of(wanted.purpose), wanted.budget, rows)
+    rows = declared_rows(planned_run.rows.query) if rows_about is None else rows_about
+    method = method_named(planned_run.purpose["method"])
+    return predicted(method, planned_run.domain, tables_of(planned_run.purpose), planned_run.budget, rows)
 
 
 def _values_in(answer: Answer) -> tuple[Any, ...]:
