@@ -1,10 +1,8 @@
 """AIM: measure, round by round, the table that the model so far is most wrong about.
 
 Citation: McKenna, Mullins, Sheldon, Miklau 2022 (arXiv:2201.12677). Different here: one-column tables share
-    their part by
-size; rare values and thin bins are merged before the rounds; tables whose noise exceeds their content are not
-candidates;
-small data get one-column tables only; and the choice is charged for scores that are not monotone.
+their part by size; rare values and thin bins are merged before the rounds; tables whose noise exceeds their content
+are not candidates; small data get one-column tables only; and the choice is charged for scores that are not monotone.
 """
 
 from __future__ import annotations
