@@ -59,7 +59,7 @@ def test_no_statement_has_a_price_that_nobody_named(server, connect):
         unpriced.cursor().execute(text)
     more = [after.spent.epsilon - before.spent.epsilon for before, after in zip(spent, unpriced.curator.budget(), strict=True)]  # fmt: skip
     assert more == pytest.approx([0.02] * len(more))  # one question, three times
-    with pytest.raises(dbapi.ProgrammingError, match="no number"):
+    with pytest.raises(dbapi.ProgrammingError, match="not a number"):
         unpriced.cursor().execute("/* epsilon=much */ SELECT COUNT(*) AS n FROM visits")
 
 
