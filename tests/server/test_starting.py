@@ -76,7 +76,7 @@ def with_a_secret_that_others_can_read(config):
         (without_a_budget, 3, "has no epsilon"),
         (without_a_table, 3, "There is no DuckDB, Parquet or CSV file for the table visits"),
         (with_another_source, 3, "discreet refresh"),
-        (with_a_ledger_that_does_not_last, 3, "a ledger that lasts"),
+        (with_a_ledger_that_does_not_last, 3, "a persistent ledger"),
         (with_a_tampered_ledger, 5, "does not match its entries"),
         (with_a_secret_that_others_can_read, 3, "chmod 600"),
     ],
@@ -97,7 +97,7 @@ def test_a_busy_port_is_named_and_nothing_says_that_it_listens(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         told = run("serve", config, "--port", port, code=3)
-    assert f"Port {port} is taken" in told
+    assert f"Port {port} is in use" in told
     assert "listening" not in told
 
 
