@@ -55,10 +55,10 @@ def test_errors_of_a_dry_run_are_in_one_notation_without_a_range_of_one(run, cli
 def test_refusals_are_in_words_that_fit_a_terminal(run, clinic):
     model = ("learn", "visits", "--rho", 0.01, "--model", "linear", "--target", "ward", "--feature", "age")
     for asked, step in (
-        (("synth", "visits"), "Give a rho, such as 0.01"),
-        (("synth", "visits", "--epsilon", 1), "Give a delta, too, such as 1e-9"),
+        (("synth", "visits"), "Give rho, such as 0.01"),
+        (("synth", "visits", "--epsilon", 1), "Give delta too, such as 1e-9"),
         (model, "learn a classifier such as a logistic model"),
-        (model[:-2], "Name one column at least"),
+        (model[:-2], "Name at least one column"),
     ):
         assert step in " ".join(run(*asked, code=ExitCode.REFUSED).split())
 
