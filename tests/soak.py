@@ -31,14 +31,10 @@ from scipy import stats
 
 from discreet.algebra.registry import all_functions
 from discreet.noise import RandomBits, bernoulli_exp, discrete_gaussian, discrete_laplace
-from tests import edits
 from tests.algebra.test_efforts import SLACK, slowest
 from tests.algebra.test_functions import are_within_what_was_derived
 from tests.attacks.promises import is_kept_within_the_bound
 from tests.attacks.test_linking import MEDALLIONS, name_every_taxi
-from tests.checks import FALSE_ALARM, _binned, children_share_no_noise
-from tests.commands import run_apart
-from tests.laws import Law, exp_of, gaussian_law, laplace_law
 from tests.learning import test_memory
 from tests.learning.dying import MODELS
 from tests.learning.test_books import die_at_its_looks
@@ -62,10 +58,14 @@ from tests.server.test_crashes import crash
 from tests.server.test_fuzz import ask_with_canaries
 from tests.server.test_time import busy, dear_guess, heard, listen
 from tests.sessions.test_session import die_in_a_session
-from tests.sources import SeededBits
 from tests.sql.test_accepted import ACCEPTED, furthest_in
 from tests.sql.test_extreme_rows import EXTREMES, change_nothing
 from tests.sql.worlds import WORLDS, catalog_of, neighbours_of
+from tests.support import edits
+from tests.support.checks import FALSE_ALARM, _binned, children_share_no_noise
+from tests.support.commands import run_apart
+from tests.support.laws import Law, exp_of, gaussian_law, laplace_law
+from tests.support.sources import SeededBits
 from tests.synthetic import test_audit
 from tests.synthetic.test_curator import die_and_go_on, everywhere
 

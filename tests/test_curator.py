@@ -9,10 +9,10 @@ from discreet.algebra.query import MeasureKind
 from discreet.errors import BudgetExceeded, DiscreetError, EngineFailure, TooLarge
 from discreet.results.stored_answer import read_stored
 from discreet.samples import write_clinic
-from tests import commands
-from tests.inside import exact_groups, planned
-from tests.opening import open_curator
 from tests.sql.checking import run as run_plan
+from tests.support import commands
+from tests.support.inside import exact_groups, planned
+from tests.support.opening import open_curator
 
 WARDS = "SELECT ward, COUNT(*) AS visits, AVG(cost) AS mean_cost FROM visits GROUP BY ward"
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from tests.edits import catalog_outcome, file_outcome, outcome, write
+from tests.support.edits import catalog_outcome, file_outcome, outcome, write
 
 
 @pytest.mark.parametrize(("come_of", "least_served"), [(catalog_outcome, 0), (file_outcome, 4)])

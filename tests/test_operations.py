@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from discreet.samples import write_clinic
-from tests.opening import start_ledger
 from tests.server.conftest import free_port, wait_until_up
+from tests.support.opening import start_ledger
 
 ROOT = Path(__file__).parent.parent
 OPERATIONS = (ROOT / "docs" / "how-to" / "operate.md").read_text()

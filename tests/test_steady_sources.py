@@ -15,7 +15,7 @@ from discreet.errors import BadCatalog, SourceChanged, SourceUnsteady
 from discreet.ledger import Ledger
 from discreet.samples import write_clinic
 from tests.ledger.asking import a_ledger
-from tests.opening import open_curator, start_ledger
+from tests.support.opening import open_curator, start_ledger
 
 VISITS = "visits.parquet"
 

@@ -17,10 +17,10 @@ from discreet.errors import AccountFrozen, BadInput, DiscreetError, EngineFailur
 from discreet.ledger import Ledger
 from discreet.ledger.chain.verify import verify
 from discreet.samples import clinic, write_clinic
-from tests import commands
-from tests.inside import exact_groups, read_forever
-from tests.opening import open_curator
-from tests.sources import SeededBits
+from tests.support import commands
+from tests.support.inside import exact_groups, read_forever
+from tests.support.opening import open_curator
+from tests.support.sources import SeededBits
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 

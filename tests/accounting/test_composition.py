@@ -20,7 +20,7 @@ from discreet.mechanisms import (
     PermuteAndFlip,
     RandomizedResponse,
 )
-from tests.laws import gaussian_law, hockey_stick, laplace_law, response_law
+from tests.support.laws import gaussian_law, hockey_stick, laplace_law, response_law
 
 DELTA = 1e-6
 FINE = 4096

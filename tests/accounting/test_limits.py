@@ -11,8 +11,8 @@ from discreet.accounting.lower_bounds import least_mean_error
 from discreet.accounting.stated_guarantee import Promise
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip, RandomizedResponse
-from tests.laws import gaussian_law, laplace_law
-from tests.sources import SeededBits
+from tests.support.laws import gaussian_law, laplace_law
+from tests.support.sources import SeededBits
 
 PROMISES = [
     {"epsilon": 0.1},

@@ -8,12 +8,12 @@ import pytest
 
 from discreet import Loss, accounting
 from discreet.mechanisms import Laplace, RandomizedResponse
-from tests.laws import exp_of
+from tests.support.laws import exp_of
 
 
 def test_post_processing_costs_nothing():
     """Any function of an answer has a law that is no further apart on neighbours than the answer's own."""
-    from tests.laws import hockey_stick, laplace_law
+    from tests.support.laws import hockey_stick, laplace_law
 
     one, other = laplace_law(Fraction(2), 0), laplace_law(Fraction(2), 1)
     for function in (lambda z: z % 3, lambda z: max(z, 0), lambda z: z * z, lambda z: z > 1):

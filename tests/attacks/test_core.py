@@ -15,7 +15,7 @@ from discreet.catalog import load_catalog
 from discreet.core.loss import Loss
 from discreet.errors import BadEpsilon, BadInput, BudgetExceeded
 from discreet.samples import clinic, write_clinic
-from tests.opening import open_curator
+from tests.support.opening import open_curator
 
 
 def result(scores, bound=None, **changes):

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from discreet.samples import write_clinic
-from tests import commands
+from tests.support import commands
 
 
 @pytest.fixture

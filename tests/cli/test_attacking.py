@@ -5,7 +5,7 @@ import json
 import pytest
 
 from discreet.errors import DiscreetError
-from tests.commands import call, run
+from tests.support.commands import call, run
 
 
 @pytest.fixture

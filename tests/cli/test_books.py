@@ -10,7 +10,7 @@ from discreet.core.loss import Neighbours
 from discreet.ledger import Ledger, Request
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.samples.clinic import CATALOG
-from tests.commands import run, run_apart
+from tests.support.commands import run, run_apart
 
 
 @pytest.fixture

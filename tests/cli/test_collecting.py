@@ -10,8 +10,8 @@ from discreet.catalog import load_catalog
 from discreet.errors import DiscreetError
 from discreet.local import Client
 from discreet.local.collector.report_store import ReportStore
-from tests.commands import call
 from tests.server.conftest import Server
+from tests.support.commands import call
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 from discreet.cli.app import COMMANDS, GROUPS
 from discreet.cli.terminal.exit_codes import ExitCode
 from discreet.cli.terminal.help_texts import meanings
-from tests import commands
-from tests.commands import run, run_apart
+from tests.support import commands
+from tests.support.commands import run, run_apart
 from tools.reference.commands import examples
 
 LATE = {f"discreet {name}": late for name, late in COMMANDS.items()} | {

@@ -7,7 +7,7 @@ import discreet
 from discreet.cli.demonstration import demo
 from discreet.cli.demonstration import demo_story as story
 from discreet.cli.terminal.terminal_tables import open_screen
-from tests.commands import run
+from tests.support.commands import run
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,9 @@ import pytest
 
 from discreet.catalog import Type, load_catalog
 from discreet.catalog.person_columns import SeenColumn, SeenTable, looks_like_row_number, suggested_people
-from tests.opening import open_curator
-from tests.own_files import write_salaries, write_shop, write_survey
-from tests.terminal import Terminal
+from tests.support.opening import open_curator
+from tests.support.own_files import write_salaries, write_shop, write_survey
+from tests.support.terminal import Terminal
 
 
 def test_a_file_without_ids_is_answered_by_the_second_command(tmp_path, run):

@@ -19,7 +19,7 @@ from discreet.pipeline.call import Call
 from discreet.pipeline.time_padding import ReturnSchedule
 from discreet.samples import write_clinic
 from tests.engines.small import CATALOG, WARD, asked, opened, scanned, text, values, whole, window
-from tests.opening import open_curator
+from tests.support.opening import open_curator
 
 
 @pytest.fixture

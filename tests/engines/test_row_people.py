@@ -7,8 +7,8 @@ import pytest
 
 from discreet.catalog import parse_catalog
 from discreet.errors import BadCatalog, DiscreetError, JoinsPeople
-from tests.inside import planned
-from tests.opening import open_curator
+from tests.support.inside import planned
+from tests.support.opening import open_curator
 
 HEAD = '[source]\npath = "."\n[ledger]\npath = ":memory:"\n[budget]\nepsilon = 100\ndelta = 1e-3\n'
 STAFF = """

@@ -11,7 +11,7 @@ from discreet.accounting import Account
 from discreet.errors import BadInput, BudgetExceeded
 from discreet.games import DigitalGoods, FairQuery, survey
 from discreet.games.auction import best_revenue
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 
 def test_the_lectures_example_with_buyers_who_value_the_good_at_the_price_or_more():

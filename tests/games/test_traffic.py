@@ -6,7 +6,7 @@ import pytest
 from discreet.accounting import Account
 from discreet.errors import DiscreetError
 from discreet.games import Route, Traffic
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 ROUTES = [Route(0.1, 0.9), Route(0.2, 0.6), Route(0.3, 0.5), Route(0, 1)]
 

@@ -13,8 +13,8 @@ from discreet.errors import DiscreetError
 from discreet.games import Choice, DigitalGoods, FacilityLocation, Mixture, borda, plurality, truthfulness
 from discreet.games.private_choice import Lottery
 from discreet.mechanisms import Exponential, PermuteAndFlip
-from tests.laws import exponential_law, permute_and_flip_law
-from tests.sources import SeededBits
+from tests.support.laws import exponential_law, permute_and_flip_law
+from tests.support.sources import SeededBits
 
 ROOM = 1 + 1e-9  # for floats
 

@@ -12,7 +12,7 @@ from discreet.errors import BudgetExceeded, DiscreetError
 from discreet.graphs import network_query
 from discreet.graphs.rumours import largest_share, random_network
 from discreet.samples.friends import friendships
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 PEOPLE = 1200
 EDGES = friendships(PEOPLE, seed=1)

@@ -24,7 +24,7 @@ from discreet.graphs.network_verbs import VERBS
 from discreet.ledger import verify
 from discreet.workloads import marginals
 from tests.graphs.world import EDGE, EDGES, PEOPLE, PLANTED, SETTINGS, a_curator, written
-from tests.opening import start_ledger
+from tests.support.opening import start_ledger
 
 UNITS = {"node": "person", "edge": "edge"}
 ASKED_OF = [(privacy, verb) for privacy in UNITS for verb in VERBS if (privacy, verb) != ("edge", "bound")]

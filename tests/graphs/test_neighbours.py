@@ -15,7 +15,7 @@ from discreet.graphs.protected_graph import Privacy
 from discreet.mechanisms import GeneralizedExponential, Ladder, Laplace
 from discreet.samples.friends import friendships
 from tests.graphs.world import NODE, SETTINGS, a_curator
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 PEOPLE = 90
 EDGES = [*friendships(PEOPLE, each=3, seed=8), *((0, other) for other in range(20, 60))]

@@ -11,7 +11,7 @@ from discreet.errors import DiscreetError
 from discreet.learning import FiniteClass
 from discreet.learning.models import finite_class
 from discreet.learning.models.finite_class import conjunctions, halfspaces, own, stumps, thresholds
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 ALPHA, BETA, EPSILON = 0.1, 0.05, 0.005
 FIVE = conjunctions(5)

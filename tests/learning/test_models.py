@@ -26,7 +26,7 @@ from discreet.learning.data.features import codes_in, column_of, positions
 from discreet.learning.models import learned_model
 from discreet.measurement.domain import Bin
 from tests.learning.worlds import FEATURES, TRUE, covered, people, without_noise
-from tests.sources import SeededBits, UntouchableBits
+from tests.support.sources import SeededBits, UntouchableBits
 
 PRICE = {"epsilon": 2, "delta": 1e-6}
 CLASSIFIERS = [(LogisticRegression, PRICE), (NaiveBayes, {"epsilon": 2}), (DecisionTree, {"epsilon": 2, "depth": 3})]

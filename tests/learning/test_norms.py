@@ -13,7 +13,7 @@ from discreet.errors import BadInput
 from discreet.measurement.domain import Column, Domain
 from discreet.measurement.feature_vectors import IMPURITY, LARGEST_WEIGHT, SCALE, WHOLE, Attribute, Design, impurity
 from discreet.mechanisms import Exponential, Gaussian, PermuteAndFlip, PureAdaptive
-from tests.laws import gaussian_law
+from tests.support.laws import gaussian_law
 from tests.support.memory_tables import measuring
 
 RELATIONS = list(Neighbours)

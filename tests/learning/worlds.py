@@ -5,7 +5,7 @@ import numpy as np
 from discreet.accounting.conversions import rho_of_epsilon
 from discreet.learning import LinearRegression, LogisticRegression, Number
 from discreet.learning.models import learned_model
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 NAMES = ("a", "b", "c")
 TRUE = np.array([0.4, 0.9, -0.7, 0.2])

@@ -11,7 +11,7 @@ from discreet.ledger import Ledger, verify
 from discreet.server.auth.keys import KeyStore
 from discreet.store import open_store
 from tests.ledger.asking import open_ledger
-from tests.opening import CAP
+from tests.support.opening import CAP
 
 SECRET = b"s" * 32
 

@@ -13,7 +13,7 @@ from discreet.ledger import Ledger, verify
 from discreet.ledger.accounts.declared_ledger import open_existing_ledger, start_ledger
 from discreet.samples import write_clinic
 from tests.ledger.asking import a_ledger, a_request, ask, open_ledger
-from tests.opening import shorten
+from tests.support.opening import shorten
 
 COUNT = "SELECT COUNT(*) FROM visits"
 

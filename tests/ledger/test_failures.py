@@ -103,7 +103,7 @@ def test_an_anchor_that_can_only_be_read_grants_nothing(path, tmp_path):
 
 def test_every_file_is_its_owners_alone_from_the_moment_it_is_made(tmp_path):
     from discreet.samples import write_clinic
-    from tests.opening import open_curator
+    from tests.support.opening import open_curator
 
     config = write_clinic(tmp_path, patients=20, visits=50)
     public = {file.name for file in tmp_path.iterdir()}

@@ -13,7 +13,7 @@ from discreet.ledger import Ledger, verify
 from discreet.ledger.accounts.declared_ledger import open_existing_ledger
 from discreet.samples import write_clinic
 from tests.ledger.asking import forge
-from tests.opening import start_ledger
+from tests.support.opening import start_ledger
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 UNIT = 'privacy_unit = "patient_id"\nmax_rows = 20 '

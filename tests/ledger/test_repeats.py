@@ -12,7 +12,7 @@ from discreet.ledger.charges import stored_queries
 from discreet.results.ledger_views import asked, history
 from discreet.samples import write_clinic
 from tests.ledger.asking import a_ledger, a_request, ask, forge, open_ledger
-from tests.opening import open_curator
+from tests.support.opening import open_curator
 
 WORDS = "SELECT COUNT(*) AS n FROM people WHERE " + " AND ".join(["age < 50"] * 1_000)
 

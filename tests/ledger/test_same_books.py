@@ -8,8 +8,8 @@ from discreet.catalog import load_catalog
 from discreet.ledger import Ledger
 from discreet.samples import write_clinic
 from discreet.server.http import uvicorn_server
-from tests.commands import run
-from tests.opening import start_ledger
+from tests.support.commands import run
+from tests.support.opening import start_ledger
 
 
 def another_place(where, folder):

@@ -14,10 +14,10 @@ from discreet.local.device.client import WORD, Draw
 from discreet.local.protocols import protocol_for
 from discreet.local.protocols.bloom import rappor_shape
 from discreet.local.protocols.draws import Draws
-from tests.laws import exp_of
 from tests.local.cases import randomizer_for
 from tests.local.laws import device_law, numbers_of, reports_of, twin_law
-from tests.sources import SeededBits
+from tests.support.laws import exp_of
+from tests.support.sources import SeededBits
 
 NEAR = Fraction(1, 10**9)
 TINY = [

@@ -12,7 +12,7 @@ from discreet.local import Client, Collector, Task, collect, simulate
 from discreet.local.device.client import build_message, pack
 from discreet.local.protocols.draws import Draws
 from discreet.local.tasks.messages import NO_SENDER, read_message, write_batch
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 EMOJI = ["😀", "😂", "🥰"]
 

@@ -5,7 +5,7 @@ import pytest
 
 from discreet.local.device.client import WORD
 from discreet.local.protocols.draws import Draws
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 
 class Bytes(SeededBits):

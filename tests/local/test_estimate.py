@@ -9,7 +9,7 @@ from discreet import errors
 from discreet.local import Collector, Task, auto, collect, simulate
 from discreet.local.tasks.protocol_choice import best_line
 from discreet.local.tasks.task import Task as SameTask
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 
 def crowd(size, people):

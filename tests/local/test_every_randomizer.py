@@ -9,7 +9,7 @@ import pytest
 from discreet.local.protocols.draws import Draws
 from tests.local.cases import CASES, TRIALS
 from tests.local.laws import Remembered, device_law, numbers_of, reports_of, twin_law
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 NEAR = 1e-9
 every_case = pytest.mark.parametrize("case", CASES, ids=str)

@@ -9,7 +9,7 @@ from discreet.local.protocols import protocol_for
 from discreet.local.protocols.draws import Draws
 from discreet.local.protocols.hadamard_response import walsh_hadamard
 from tests.local.cases import randomizer_for
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 SHAPES = [(1, 2), (1, 8), (2, 4), (3, 8), (4, 16)]
 

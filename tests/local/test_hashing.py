@@ -12,7 +12,7 @@ from discreet.local.protocols.draws import Draws
 from discreet.local.protocols.hashing import bucket, hash_code, mix_bits
 from tests.local.cases import randomizer_for
 from tests.local.laws import PlayedDraw, law_of
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 EDGES = [0, 1, 2, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**63, 2**64 - 2, 2**64 - 1]
 WORDS = [*EDGES, *SeededBits("words").words(500, 64).tolist()]

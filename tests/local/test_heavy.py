@@ -14,10 +14,10 @@ from discreet.local.device.client import Draw, fingerprint
 from discreet.local.protocols import protocol_for
 from discreet.local.protocols.draws import Draws
 from discreet.local.protocols.heavy import beyond_chance, pem_shape
-from tests.laws import exp_of
 from tests.local.cases import randomizer_for
 from tests.local.laws import device_law, numbers_of, reports_of, twin_law
-from tests.sources import SeededBits
+from tests.support.laws import exp_of
+from tests.support.sources import SeededBits
 
 NEAR = Fraction(1, 10**9)
 VOCABULARY = [hashlib.sha256(str(i).encode()).hexdigest()[:8].encode() for i in range(1000)]

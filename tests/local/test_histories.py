@@ -16,9 +16,9 @@ import pytest
 from discreet.local import Task
 from discreet.local.device import client as device
 from discreet.local.device.client import HEADER, RANDOMIZERS, Client, Store, TwoRounds, epoch_loss, lifetime_loss
-from tests.laws import exp_of
 from tests.local.cases import LN_3
 from tests.local.laws import Law, PlayedDraw, law_of
+from tests.support.laws import exp_of
 
 TICKET = "00000005" + 16 * "ab"
 NEAR = Fraction(1, 10**9)

@@ -12,10 +12,10 @@ from discreet.local.device.client import WORD
 from discreet.local.protocols import protocol_for
 from discreet.local.protocols.draws import Draws
 from discreet.local.protocols.numeric import hybrid_share, piecewise_width, square_wave_width
-from tests.laws import exp_of
 from tests.local.cases import randomizer_for
 from tests.local.laws import device_law, twin_law
-from tests.sources import SeededBits
+from tests.support.laws import exp_of
+from tests.support.sources import SeededBits
 
 NONE = np.zeros(0, np.int64)
 

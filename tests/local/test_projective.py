@@ -10,7 +10,7 @@ from discreet.local.protocols import protocol_for
 from discreet.local.protocols.projective import FieldTables
 from tests.local.cases import randomizer_for
 from tests.local.laws import device_law
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 ORDERS = (2, 3, 4, 5, 7, 8, 9, 16, 25, 27)
 SPACES = [

@@ -10,7 +10,7 @@ from discreet.local.protocols import protocol_for
 from discreet.local.protocols.draws import Draws
 from tests.local.cases import randomizer_for
 from tests.local.laws import numbers_of
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 CODES = np.array([client.fingerprint(value) for value in range(12)], np.uint64)
 SHAPE = {"rows": 8, "columns": 16}

@@ -9,7 +9,7 @@ from discreet.local.protocols import protocol_for
 from discreet.local.protocols.draws import Draws
 from tests.local.cases import randomizer_for
 from tests.local.laws import device_law, numbers_of, twin_law
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 
 def test_wide_reports_have_the_law_of_the_device_too():

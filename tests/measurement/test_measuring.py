@@ -25,11 +25,11 @@ from discreet.measurement.run_budget import count_noise, watching
 from discreet.measurement.transcript import Step, Transcript, measurements_in
 from discreet.mechanisms import AboveThreshold, Adaptive, Exponential, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.adaptive_budget import Meter
-from tests.checks import samples_follow
-from tests.laws import exponential_law, gaussian_law
 from tests.mutants import measurers
-from tests.sources import SeededBits, UntouchableBits
+from tests.support.checks import samples_follow
+from tests.support.laws import exponential_law, gaussian_law
 from tests.support.memory_tables import MemoryJournal, domain_of, measuring, tables_of
+from tests.support.sources import SeededBits, UntouchableBits
 
 RELATIONS = list(Neighbours)
 SIZES = (2, 3)

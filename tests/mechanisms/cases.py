@@ -31,7 +31,7 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
 from discreet.mechanisms.choice.partition_selection import ONE
-from tests.laws import (
+from tests.support.laws import (
     Law,
     above_threshold_law,
     exponential_law,

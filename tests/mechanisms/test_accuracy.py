@@ -20,8 +20,8 @@ from discreet.mechanisms import (
     Snapping,
 )
 from discreet.mechanisms.additive.gaussian_tails import tails_above
-from tests.laws import exponential_law, gaussian_law, laplace_law, noisy_max_law, permute_and_flip_law
-from tests.sources import SeededBits
+from tests.support.laws import exponential_law, gaussian_law, laplace_law, noisy_max_law, permute_and_flip_law
+from tests.support.sources import SeededBits
 
 LEVELS = [0.5, 0.8, 0.95, 0.999, 1 - 1e-9]
 

@@ -18,7 +18,7 @@ from discreet.mechanisms import (
     PureAdaptive,
 )
 from discreet.mechanisms.adaptive_budget import Meter
-from tests.sources import SeededBits, UntouchableBits
+from tests.support.sources import SeededBits, UntouchableBits
 
 
 @pytest.mark.parametrize("rho", [0.00075, 0.014973, 0.015, 1e-9, 3, Fraction(1, 3)])

@@ -12,7 +12,7 @@ import discreet
 from discreet import Neighbours, accounting
 from discreet.errors import BadBounds, BadData, BadEpsilon, BadInput, BudgetExceeded
 from discreet.mechanisms.statistics import bounded, moments
-from tests.sources import SeededBits, UntouchableBits
+from tests.support.sources import SeededBits, UntouchableBits
 
 STATISTICS = {
     "sum": (discreet.sum, np.sum),

@@ -10,10 +10,10 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Gaussian, Laplace, PartitionSelection, PermuteAndFlip, Quantile
-from tests.checks import counts_are_fair, ratio_within
-from tests.laws import hockey_stick, renyi
 from tests.mechanisms.cases import CASES
-from tests.sources import SeededBits
+from tests.support.checks import counts_are_fair, ratio_within
+from tests.support.laws import hockey_stick, renyi
+from tests.support.sources import SeededBits
 
 EPSILONS = (0.0, 0.1, 0.3, 0.5, 0.9, 1.5, 2.5)
 ORDERS = (1.01, 1.5, 2, 3, 8, 32)

@@ -23,7 +23,7 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.statistics import sensitivity
 from tests.mechanisms.cases import CASES
-from tests.sources import SeededBits, UntouchableBits
+from tests.support.sources import SeededBits, UntouchableBits
 
 
 def test_a_gaussian_profile_is_no_zero_where_floats_overflow():

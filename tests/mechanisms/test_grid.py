@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import discreet
 from discreet.errors import BadGranularity
 from discreet.mechanisms import Grid
-from tests.checks import granularity_tells_nothing, lowest_bits
 from tests.mutants.grids import distances_are_kept
+from tests.support.checks import granularity_tells_nothing, lowest_bits
 
 reals = st.floats(min_value=-1e9, max_value=1e9)
 

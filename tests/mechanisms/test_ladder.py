@@ -10,8 +10,8 @@ import pytest
 from discreet.errors import BadData
 from discreet.ledger.charges.release_json import mechanism_from_json, mechanism_to_json
 from discreet.mechanisms import GeneralizedExponential, Ladder
-from tests.laws import generalized_law, ladder_law, max_log_ratio
-from tests.sources import SeededBits, UntouchableBits
+from tests.support.laws import generalized_law, ladder_law, max_log_ratio
+from tests.support.sources import SeededBits, UntouchableBits
 
 NODES = 5
 PAIRS = list(itertools.combinations(range(NODES), 2))

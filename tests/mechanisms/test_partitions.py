@@ -7,7 +7,7 @@ import pytest
 from discreet.errors import DiscreetError
 from discreet.mechanisms import PartitionSelection
 from tests.mutants.partitions import table_is_private
-from tests.sources import ScriptedBits, SeededBits
+from tests.support.sources import ScriptedBits, SeededBits
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1, 1e-5), (1, 0.01), (5, 1e-10), (0.01, 1e-9)])

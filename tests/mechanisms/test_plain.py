@@ -13,7 +13,7 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms import Grid, RandomizedResponse
 from discreet.mechanisms.statistics import plain
 from discreet.mechanisms.values.value_kinds import Data
-from tests.sources import SeededBits, UntouchableBits
+from tests.support.sources import SeededBits, UntouchableBits
 
 NAN, INF = float("nan"), float("inf")
 

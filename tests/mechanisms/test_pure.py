@@ -10,7 +10,7 @@ from discreet.accounting import Subsampled
 from discreet.mechanisms import AboveThreshold, Exponential, Laplace, PartitionSelection, RandomizedResponse
 from discreet.mechanisms.curves import pure_rho
 from discreet.noise.exp_bounds import exp_minus
-from tests.laws import renyi
+from tests.support.laws import renyi
 
 EPSILONS = [Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 3), Fraction(1), Fraction(3), Fraction(8)]
 ORDERS = [1 + Fraction(1, 10**9), Fraction(101, 100), Fraction(3, 2), Fraction(2), Fraction(7), Fraction(40)]

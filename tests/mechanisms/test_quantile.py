@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from discreet.errors import DiscreetError
 from discreet.ledger.charges.release_json import mechanism_from_json, mechanism_to_json
 from discreet.mechanisms import Histograms, Quantile
-from tests.checks import counts_are_fair
-from tests.laws import exp_of, exponential_law, log_ratio
-from tests.sources import SeededBits, UntouchableBits
+from tests.support.checks import counts_are_fair
+from tests.support.laws import exp_of, exponential_law, log_ratio
+from tests.support.sources import SeededBits, UntouchableBits
 
 WORLDS = {
     "spread": np.arange(400),

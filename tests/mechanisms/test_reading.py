@@ -18,7 +18,7 @@ from discreet import Neighbours
 from discreet.errors import BadData
 from discreet.mechanisms import Exponential, Laplace, Quantile
 from discreet.mechanisms.values.value_reading import read_numbers
-from tests.laws import exponential_law, laplace_law, max_log_ratio
+from tests.support.laws import exponential_law, laplace_law, max_log_ratio
 
 NAN, INF = math.nan, math.inf
 ODD = [

@@ -5,7 +5,7 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms import BiasedCoin, RandomizedResponse
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 
 def test_the_lecture_coin_flips_cost_ln_three():

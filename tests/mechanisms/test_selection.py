@@ -7,7 +7,7 @@ import pytest
 
 from discreet.ledger.charges.release_json import mechanism_from_json, mechanism_to_json
 from discreet.mechanisms import Exponential, PermuteAndFlip
-from tests.laws import exponential_law, max_log_ratio, permute_and_flip_law
+from tests.support.laws import exponential_law, max_log_ratio, permute_and_flip_law
 
 LAWS = {Exponential: exponential_law, PermuteAndFlip: permute_and_flip_law}
 BEGINNINGS = [(0, 0, 0), (0, 1, 2), (5, 0, 3), (2, 2, 0), (0, 0, 9)]

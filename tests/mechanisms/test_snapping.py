@@ -6,8 +6,8 @@ import pytest
 from discreet.errors import BadBounds, BadData
 from discreet.mechanisms import Snapping
 from discreet.mechanisms.additive.snapping import _log_rounded
-from tests.checks import granularity_tells_nothing
-from tests.sources import SeededBits
+from tests.support.checks import granularity_tells_nothing
+from tests.support.sources import SeededBits
 
 pytestmark = pytest.mark.slow
 

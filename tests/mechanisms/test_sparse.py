@@ -4,10 +4,10 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms import AboveThreshold
-from tests.checks import counts_are_fair, ratio_within
-from tests.laws import above_threshold_law
 from tests.mutants.sparse import BROKEN, LawOfVariant, variant_keeps_epsilon
-from tests.sources import SeededBits
+from tests.support.checks import counts_are_fair, ratio_within
+from tests.support.laws import above_threshold_law
+from tests.support.sources import SeededBits
 
 
 def _law(mechanism, values):

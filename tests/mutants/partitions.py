@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.core.exact import exact
 from discreet.mechanisms.choice.partition_selection import ONE
-from tests.laws import exp_of
+from tests.support.laws import exp_of
 
 
 def table_is_private(chances: Sequence[int], epsilon: float, delta: float) -> None:

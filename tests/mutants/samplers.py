@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.noise import RandomBits, discrete_gaussian, discrete_laplace
 from discreet.noise import laplace_sampler as module
-from tests.laws import BITS, Law
-from tests.sources import SeededBits
+from tests.support.laws import BITS, Law
+from tests.support.sources import SeededBits
 
 Sampler = Callable[[Fraction, int, RandomBits], np.ndarray]
 

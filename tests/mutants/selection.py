@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.mechanisms import Exponential, NoisyMax, PermuteAndFlip
-from tests.laws import Law, exponential_law, noisy_max_law, permute_and_flip_law
+from tests.support.laws import Law, exponential_law, noisy_max_law, permute_and_flip_law
 
 EPSILON = 1
 HERE, THERE = [0, 0, 0], [1, -1, -1]

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from discreet.mechanisms import AboveThreshold
-from tests.checks import ratio_within
-from tests.laws import Law, above_threshold_law, laplace_law
+from tests.support.checks import ratio_within
+from tests.support.laws import Law, above_threshold_law, laplace_law
 
 CLAIMED = 2
 POSITIVES = 2

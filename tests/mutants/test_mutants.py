@@ -8,16 +8,16 @@ import pytest
 import discreet
 from discreet.mechanisms import Grid, Laplace, PartitionSelection
 from discreet.noise import Probability, RandomBits, discrete_gaussian, discrete_laplace, flip
-from tests.checks import (
+from tests.mutants import coins, grids, partitions, samplers, selection
+from tests.support.checks import (
     children_share_no_noise,
     granularity_tells_nothing,
     laws_agree,
     ratio_within,
     samples_follow,
 )
-from tests.laws import gaussian_law, laplace_law
-from tests.mutants import coins, grids, partitions, samplers, selection
-from tests.sources import SeededBits
+from tests.support.laws import gaussian_law, laplace_law
+from tests.support.sources import SeededBits
 
 
 def caught(check, *arguments):

@@ -9,8 +9,8 @@ import pytest
 
 import discreet
 from discreet.noise import RandomBits
-from tests.checks import children_share_no_noise
-from tests.sources import SeededBits
+from tests.support.checks import children_share_no_noise
+from tests.support.sources import SeededBits
 
 
 def test_a_parent_and_its_forked_children_share_no_noise():

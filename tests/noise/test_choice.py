@@ -16,9 +16,9 @@ from discreet.noise import (
     uniform_below,
     uniform_below_each,
 )
-from tests.checks import counts_are_fair, samples_follow
-from tests.laws import exp_of, exponential_law, normalised, permute_and_flip_law
-from tests.sources import ScriptedBits, SeededBits
+from tests.support.checks import counts_are_fair, samples_follow
+from tests.support.laws import exp_of, exponential_law, normalised, permute_and_flip_law
+from tests.support.sources import ScriptedBits, SeededBits
 
 SCORES = [[0, 1, 2, 3], [5, 5], [-3, 10, 9, 9], [7], [0, 0, 0, -1000]]
 

@@ -11,10 +11,10 @@ from discreet.noise import Probability, bernoulli, bernoulli_exp, flip
 from discreet.noise.coins import flip_each_exp_minus
 from discreet.noise.exp_bounds import exp_minus, exp_minus_doubled
 from discreet.noise.float_exp import LARGEST_EXPONENT, RELATIVE_ERROR, exp_minus_float
-from tests.checks import samples_follow
-from tests.laws import exp_of
 from tests.mutants.coins import flips_are_exact
-from tests.sources import ScriptedBits, SeededBits
+from tests.support.checks import samples_follow
+from tests.support.laws import exp_of
+from tests.support.sources import ScriptedBits, SeededBits
 
 rationals = st.fractions(min_value=0, max_value=200, max_denominator=10**9)
 

@@ -7,9 +7,9 @@ import pytest
 from discreet.errors import ScaleOutOfRange
 from discreet.noise import discrete_gaussian
 from discreet.noise import gaussian_sampler as module
-from tests.checks import samples_follow
-from tests.laws import gaussian_law
-from tests.sources import SeededBits, UntouchableBits
+from tests.support.checks import samples_follow
+from tests.support.laws import gaussian_law
+from tests.support.sources import SeededBits, UntouchableBits
 
 VARIANCES = [Fraction(1, 20), Fraction(1), Fraction(7, 3), Fraction(100), Fraction(99999, 10)]
 

@@ -6,10 +6,10 @@ import pytest
 from discreet.errors import ScaleOutOfRange
 from discreet.noise import discrete_laplace, geometric, one_discrete_laplace
 from discreet.noise import laplace_sampler as module
-from tests.checks import laws_agree, samples_follow
-from tests.laws import BITS, exp_of, laplace_law, normalised
 from tests.mutants.samplers import law_of_digits
-from tests.sources import ScriptedBits, SeededBits, UntouchableBits
+from tests.support.checks import laws_agree, samples_follow
+from tests.support.laws import BITS, exp_of, laplace_law, normalised
+from tests.support.sources import ScriptedBits, SeededBits, UntouchableBits
 
 SMALL_SCALES = [Fraction(1, 3), Fraction(1), Fraction(3, 2), Fraction(22, 7)]
 SCALES = [*SMALL_SCALES, Fraction(10), Fraction(1, 5), Fraction(123457, 1000)]

@@ -13,7 +13,6 @@ from discreet.mechanisms import Laplace
 from discreet.pipeline.release import release
 from discreet.postprocessing.grouping_sets import GroupingSet
 from discreet.postprocessing.plan import Plan
-from tests.sources import SeededBits
 from tests.support.plans import (
     COUNT,
     MEDIAN,
@@ -26,6 +25,7 @@ from tests.support.plans import (
     released,
     texts,
 )
+from tests.support.sources import SeededBits
 
 TYPES = {
     "s": (["b", "a", "é", "", None], pa.string()),

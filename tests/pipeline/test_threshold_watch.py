@@ -26,12 +26,12 @@ from discreet.pipeline.pipeline import Resources
 from discreet.pipeline.threshold_watch import watch_run
 from discreet.pipeline.time_padding import ReturnSchedule
 from discreet.samples import clinic, write_clinic
-from tests.checks import ratio_within
-from tests.inside import planned
-from tests.laws import above_threshold_law
 from tests.ledger.asking import forge, in_child, output_of, stored_answers
-from tests.opening import open_curator
-from tests.sources import SeededBits, UntouchableBits
+from tests.support.checks import ratio_within
+from tests.support.inside import planned
+from tests.support.laws import above_threshold_law
+from tests.support.opening import open_curator
+from tests.support.sources import SeededBits, UntouchableBits
 
 COUNT = "SELECT COUNT(*) FROM visits"
 FAR = 100_000

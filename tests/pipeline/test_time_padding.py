@@ -18,7 +18,7 @@ from discreet.mechanisms import Laplace
 from discreet.pipeline.call import Call
 from discreet.pipeline.time_padding import ReturnSchedule, bucket_for
 from discreet.samples import write_clinic
-from tests.opening import open_curator
+from tests.support.opening import open_curator
 
 
 @pytest.mark.parametrize(

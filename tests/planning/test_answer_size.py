@@ -7,7 +7,7 @@ from discreet.errors import TooLarge
 from discreet.pipeline.call import Call
 from discreet.planning.answer_size import AnswerLimit
 from discreet.samples import write_clinic
-from tests.opening import open_curator
+from tests.support.opening import open_curator
 
 LONG = "q" * 80_000
 LIMIT = AnswerLimit(200_000, names=4)

@@ -13,8 +13,8 @@ from discreet.catalog import parse_catalog
 from discreet.engines.sqlgen.kernel import groupings
 from discreet.errors import TooLarge
 from discreet.planning.effort import seconds_of
-from tests.inside import planned
-from tests.opening import open_curator
+from tests.support.inside import planned
+from tests.support.opening import open_curator
 
 CATALOG = """
 [source]

@@ -10,7 +10,6 @@ from scipy import stats
 from discreet.algebra.released_expressions import ColumnOf, Estimate, Folded, KeyOf, Over, Pairs, Select, Sorted
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.postprocessing.estimation.noise_tails import reach
-from tests.sources import SeededBits
 from tests.support.plans import (
     COUNT,
     MEDIAN,
@@ -30,6 +29,7 @@ from tests.support.plans import (
     released,
     texts,
 )
+from tests.support.sources import SeededBits
 
 SIZES = {"many": 400, "few": 12, "one": 1, "none": 0}
 TIMES, LEVEL = 60, 0.9

@@ -25,7 +25,6 @@ from discreet.algebra.released_expressions import (
 from discreet.errors import BadProbability
 from discreet.postprocessing.grouping_sets import GroupingSet
 from discreet.postprocessing.plan import Plan
-from tests.sources import SeededBits
 from tests.support.plans import (
     COLUMNS,
     COUNT,
@@ -47,6 +46,7 @@ from tests.support.plans import (
     shown,
     texts,
 )
+from tests.support.sources import SeededBits
 
 TRIALS = 800
 LEVELS = (0.5, 0.95)

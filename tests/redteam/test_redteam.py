@@ -9,9 +9,9 @@ import pytest
 from discreet.catalog import parse_catalog
 from discreet.engines import DuckEngine
 from discreet.errors import DiscreetError, QueryRefused
-from tests.opening import open_curator
 from tests.redteam.worlds import CASES, HEAD, table
 from tests.sql.checking import check_any_two, groups, planned, run
+from tests.support.opening import open_curator
 
 
 def _planned(case, sql, catalog, engine):

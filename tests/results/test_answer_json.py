@@ -8,7 +8,7 @@ import pytest
 
 from discreet.results import answer_json
 from discreet.samples import write_clinic
-from tests.opening import open_curator
+from tests.support.opening import open_curator
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from playwright.sync_api import expect, sync_playwright
 from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyStore
 from discreet.server.auth.rate_limit import RateLimit
-from tests.opening import start_ledger
+from tests.support.opening import start_ledger
 
 PATIENCE = 120
 """Seconds, for what takes less than one where nothing else runs."""

@@ -13,7 +13,7 @@ from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
 from discreet.server.http.server_limits import Limits
-from tests.opening import open_curator, start_ledger
+from tests.support.opening import open_curator, start_ledger
 
 WARDS = {"sql": "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward", "epsilon": 0.2}
 

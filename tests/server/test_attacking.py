@@ -19,8 +19,8 @@ from discreet.server.http.http_app import create_app
 from discreet.server.routes import attack_lab
 from discreet.server.schemas.attack_bodies import Console
 from discreet.server.schemas.query_bodies import Attempt
-from tests.opening import open_curator
 from tests.server.conftest import client_of
+from tests.support.opening import open_curator
 
 MEASURED = {"homogeneity", "background", "intersection", "inversion", "census"}
 """Whose bound starts from how well the attack does without its target: there is no line for all epsilons."""

@@ -24,8 +24,8 @@ from discreet.server.http.server_limits import Limits
 from discreet.server.http.telemetry import Telemetry
 from discreet.store import Store
 from discreet.store.group_commit import GroupCommit
-from tests.opening import open_curator, start_ledger
 from tests.server.conftest import InProcess, Server, client_of
+from tests.support.opening import open_curator, start_ledger
 
 PROXY, HEADER = "127.0.0.9", "X-User"
 QUERY = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.1}

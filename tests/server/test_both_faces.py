@@ -8,8 +8,8 @@ import pytest
 import discreet
 from discreet.errors import DiscreetError
 from discreet.results.answer_base import AnswerBase
-from tests.opening import open_curator
 from tests.server.conftest import Server
+from tests.support.opening import open_curator
 
 NUMBERS = count(1)
 """Of questions: each is about another cost, so that none was asked before."""

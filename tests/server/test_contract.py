@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
-from tests.opening import open_curator, start_ledger
+from tests.support.opening import open_curator, start_ledger
 
 pytestmark = pytest.mark.slow
 

@@ -13,9 +13,9 @@ from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
 from discreet.server.jobs.current_curator import CurrentCurator
-from tests.commands import run_apart
-from tests.opening import open_curator, start_ledger
 from tests.server.conftest import client_of
+from tests.support.commands import run_apart
+from tests.support.opening import open_curator, start_ledger
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 VISITS = "visits.parquet"

@@ -18,10 +18,10 @@ from discreet.samples import write_clinic
 from discreet.server.http import uvicorn_server
 from discreet.server.http.server_limits import Limits
 from discreet.server.routes.datasets import Datasets
-from tests.commands import run
-from tests.opening import open_curator, start_ledger
 from tests.server.browsing import check_accessible
 from tests.server.conftest import Server, client_of
+from tests.support.commands import run
+from tests.support.opening import open_curator, start_ledger
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 WARDS = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import pytest
 from playwright.sync_api import expect
 
-from tests.commands import run_apart
-from tests.own_files import write_salaries, write_shop, write_survey
 from tests.server.browsing import check_accessible
 from tests.server.conftest import free_port
-from tests.terminal import Terminal
+from tests.support.commands import run_apart
+from tests.support.own_files import write_salaries, write_shop, write_survey
+from tests.support.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ import pytest
 
 from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
-from tests.opening import open_curator, start_ledger
 from tests.sql.statements import Writer
 from tests.sql.worlds import CATALOG, HAND_MADE
+from tests.support.opening import open_curator, start_ledger
 
 CANARY = "canary-7f3a"
 STATUSES = {200, 400, 403, 404, 409, 422}

@@ -9,7 +9,7 @@ from discreet.errors import NoAccess
 from discreet.ledger import Ledger
 from discreet.server.auth.keys import KeyStore
 from discreet.store.sqlite import SQLiteStore
-from tests.opening import CAP
+from tests.support.opening import CAP
 
 
 class CountingStore(SQLiteStore):

@@ -25,8 +25,8 @@ from discreet.learning.runs.deciders import Decider
 from discreet.learning.runs.model_json import decider_from_json, decider_to_json, model_from_json, model_to_json
 from discreet.learning.runs.model_release import ModelRelease
 from discreet.measurement.release_files import MEDIA_TYPE, read_release
-from tests.opening import open_curator
 from tests.server.conftest import PATIENCE, Server
+from tests.support.opening import open_curator
 
 ROWS = "SELECT age, sex, age > 60 AS is_old FROM patients WHERE age > :least"
 LEAST = {"least": 3}

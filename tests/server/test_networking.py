@@ -13,10 +13,10 @@ from discreet.graphs.network_verbs import VERBS
 from discreet.ledger import verify
 from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
-from tests.commands import run
 from tests.graphs.world import ASKED, SETTINGS, written
-from tests.opening import open_curator, start_ledger
 from tests.server.conftest import client_of
+from tests.support.commands import run
+from tests.support.opening import open_curator, start_ledger
 
 GRAPHS = ("friends", "wires")
 

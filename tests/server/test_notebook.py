@@ -8,7 +8,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import discreet
 from discreet.errors import BadInput
-from tests.opening import open_curator
+from tests.support.opening import open_curator
 
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "clinic.ipynb"
 

@@ -22,8 +22,8 @@ from discreet.results import models
 from discreet.results.answer import Answer
 from discreet.results.answer_base import AnswerBase
 from discreet.results.ledger_views import renewal_of
-from tests.opening import open_curator
 from tests.server.conftest import free_port
+from tests.support.opening import open_curator
 
 FACES = {name: kind for kind in (base.Api,) for name in vars(kind) if not name.startswith("_")}
 METHODS = list(FACES)

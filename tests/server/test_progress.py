@@ -23,8 +23,8 @@ from discreet.server.jobs import running_queries as queries_module
 from discreet.server.jobs.current_curator import CurrentCurator
 from discreet.server.jobs.running_queries import RunningQueries, outcome_job
 from discreet.server.jobs.time_budget import TimeBudget
-from tests.inside import read_forever
-from tests.opening import CAP, open_curator
+from tests.support.inside import read_forever
+from tests.support.opening import CAP, open_curator
 
 
 def test_steps_are_told_and_the_last_line_is_the_answer(server):

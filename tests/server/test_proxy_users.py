@@ -8,8 +8,8 @@ from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
 from discreet.server.http.server_limits import Limits
-from tests.opening import CAP, open_curator, start_ledger
 from tests.server.conftest import Server, client_of
+from tests.support.opening import CAP, open_curator, start_ledger
 
 PROXY, ELSEWHERE, HEADER = "10.0.0.5", "10.0.0.6", "X-Forwarded-User"
 PAGE = {"X-Discreet-Page": "1"}

@@ -13,8 +13,8 @@ from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
 from discreet.sessions import Between
 from discreet.sessions.query_json import query_from_json, query_to_json
-from tests.opening import CAP, open_curator, start_ledger
 from tests.server.conftest import client_of
+from tests.support.opening import CAP, open_curator, start_ledger
 
 OPENED = {"source": "SELECT sex, age FROM patients", "rho": 0.02, "queries": 20}
 WOMEN = {"queries": [{"sex": "F"}, {"sex": "F", "age": {"from": 30}}, {}]}

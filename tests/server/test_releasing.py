@@ -17,8 +17,8 @@ from discreet.server.auth.keys import KeyStore
 from discreet.server.jobs.recent_releases import MOST, RecentReleases
 from discreet.server.routes.releases import MOST_ROWS
 from discreet.synthetic.synthetic_release import SyntheticRelease
-from tests.opening import CAP, open_curator
 from tests.server.conftest import PATIENCE, Server
+from tests.support.opening import CAP, open_curator
 
 WANTED = {"source": "SELECT sex, age FROM patients", "rho": 0.02, "workload": 2, "name": "patients-2026"}
 

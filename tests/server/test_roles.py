@@ -10,8 +10,8 @@ from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyStore
 from discreet.server.auth.roles import PUBLIC, ROLES, ROUTES
 from discreet.server.http.http_app import create_app
-from tests.opening import CAP, open_curator, shorten, start_ledger
 from tests.server.conftest import client_of
+from tests.support.opening import CAP, open_curator, shorten, start_ledger
 
 PAGE = {"X-Discreet-Page": "1"}
 

@@ -15,8 +15,8 @@ from discreet.server.auth.roles import Holder
 from discreet.server.http.http_app import create_app
 from discreet.server.jobs.saved_store import PAGE, SavedQueries
 from discreet.store import open_store
-from tests.opening import CAP, start_ledger
 from tests.server.conftest import client_of
+from tests.support.opening import CAP, start_ledger
 
 WARDS = {"sql": "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", "epsilon": 0.5}
 

@@ -8,7 +8,7 @@ from discreet.ledger.accounts.caps import CATALOG, close_entries
 from discreet.server.auth.keys import KeyStore
 from discreet.server.auth.page_sessions import Sessions
 from discreet.store import open_store
-from tests.opening import CAP
+from tests.support.opening import CAP
 
 
 class Clock:

@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import expect
 
 from discreet.server.auth.keys import KeyStore
-from tests.opening import CAP
 from tests.server.conftest import Server
+from tests.support.opening import CAP
 
 pytestmark = pytest.mark.slow
 

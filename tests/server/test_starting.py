@@ -7,9 +7,9 @@ import pytest
 
 from discreet.samples import write_clinic
 from discreet.server.http import uvicorn_server
-from tests.commands import run, run_apart
-from tests.opening import open_curator, shorten, start_ledger
 from tests.server.conftest import free_port
+from tests.support.commands import run, run_apart
+from tests.support.opening import open_curator, shorten, start_ledger
 
 
 def missing(config):

@@ -14,9 +14,9 @@ import pytest
 from scipy import stats
 
 from discreet.server.auth.keys import KeyStore
-from tests.checks import FALSE_ALARM
-from tests.opening import start_ledger
 from tests.server.conftest import Server, free_port
+from tests.support.checks import FALSE_ALARM
+from tests.support.opening import start_ledger
 
 PEOPLE, PUBLIC = 200, 1_000
 CATALOG = """

@@ -8,8 +8,8 @@ import pytest
 from discreet.samples import clinic, write_clinic
 from discreet.server.auth.keys import KeyStore
 from discreet.server.http.http_app import create_app
-from tests.opening import open_curator, start_ledger
 from tests.server.conftest import client_of
+from tests.support.opening import open_curator, start_ledger
 
 WATCH = {"sql": "SELECT COUNT(*) FROM visits", "threshold": 10**9, "epsilon": 0.25}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from discreet.api.opening import open_curator
 from discreet.sessions import Between
-from tests.dying import die_at, one_after_another
+from tests.support.dying import die_at, one_after_another
 
 EARLY = "early "
 OPENED = {"rho": 0.05, "queries": 300, "alarms": 8}

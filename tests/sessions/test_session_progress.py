@@ -16,11 +16,11 @@ from discreet.measurement.run_budget import watching
 from discreet.measurement.transcript import Step
 from discreet.mechanisms import Adaptive
 from discreet.sessions.session_hypotheses import Weights
-from tests.checks import samples_follow
 from tests.mutants import measurers
 from tests.sessions.memory import BUDGET, progress_of
-from tests.sources import SeededBits
+from tests.support.checks import samples_follow
 from tests.support.memory_tables import MemoryJournal, domain_of, measuring
+from tests.support.sources import SeededBits
 
 SIZES = (2, 2)
 CELLS = list(itertools.product(*map(range, SIZES)))

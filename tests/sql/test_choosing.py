@@ -7,9 +7,9 @@ import pytest
 from discreet.catalog import parse_catalog
 from discreet.core.exact import exact
 from discreet.errors import QueryRefused
-from tests.opening import open_curator
 from tests.sql.checking import groups, planned, run
 from tests.sql.worlds import CATALOG, WORLDS, catalog_of, engine_of, neighbours_of, random_world
+from tests.support.opening import open_curator
 
 BEST = "SELECT ward FROM visits GROUP BY ward ORDER BY COUNT(*) DESC LIMIT 1"
 COMPETING = [

@@ -5,10 +5,10 @@ from functools import partial
 import pytest
 
 from discreet.errors import DiscreetError
-from tests.opening import open_curator
 from tests.sql.checking import check_any_two, check_neighbours, planned
 from tests.sql.statements import Writer
 from tests.sql.worlds import CATALOG, HAND_MADE, LISTED, REPLACED, WORLDS, catalog_of, engine_of, neighbours_of
+from tests.support.opening import open_curator
 
 CODES = {"not-allowed", "unknown-name", "unparsable", "needs-bounds", "needs-delta", "too-large", "joins-people", "bad-probability"}  # fmt: skip
 

@@ -76,7 +76,7 @@ def test_an_average_over_all_people_pays_for_its_sum_only(listed, engines):
 def test_a_free_number_is_answered_without_a_charge(listed, tmp_path):
     from dataclasses import replace
 
-    from tests.opening import open_curator
+    from tests.support.opening import open_curator
 
     declared = replace(listed, ledger=":memory:", snapshot=None)
     with open_curator(catalog=declared, frames=random_world(3, tame=True).frames()) as curator:

@@ -8,7 +8,7 @@ import pytest
 from discreet.catalog import parse_catalog
 from discreet.errors import BadCatalog, DiscreetError, NotAllowed
 from discreet.results.answer_json import answer_to_json, parameters_from_json, parameters_to_json, read_array
-from tests.opening import open_curator
+from tests.support.opening import open_curator
 
 CATALOG = """
 [source]

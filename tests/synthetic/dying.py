@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.api.local import Curator
 from discreet.api.opening import open_curator
-from tests.dying import die_at, one_after_another
+from tests.support.dying import die_at, one_after_another
 
 CATALOG = """
 [source]

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.measurement.measurer import Chosen, Measured
 from discreet.synthetic.methods.aim import Aim
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 from tests.synthetic.memory import InMemory, domain_of
 
 DOMAIN = domain_of({"a": 2, "b": 2, "c": 2})

@@ -10,7 +10,7 @@ import pytest
 from discreet.core.loss import Neighbours
 from discreet.measurement.domain import Bin, Column, Domain, domain_from_json, domain_to_json
 from discreet.synthetic.models.labels import values_of
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 DAY = date(2020, 1, 1)
 COLUMNS = [

@@ -9,7 +9,7 @@ from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.synthetic.methods.method_registry import METHODS
 from discreet.synthetic.models.synthetic_model import noise_in_a_cell
 from discreet.synthetic.quality.predicted_error import MOST_ERROR, predicted
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 from tests.synthetic.memory import InMemory, domain_of
 from tests.synthetic.test_curator import ROWS, a_curator
 from tests.synthetic.test_methods import DOMAIN, MARGINALS, people

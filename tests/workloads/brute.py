@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from discreet.core.loss import Neighbours
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 
 
 def matrix_of(combination):

@@ -12,7 +12,7 @@ from discreet.workloads.queries.families import Listed, Points, Ranges, Threshol
 from discreet.workloads.strategies.level_strategies import haar, identity, tree
 from discreet.workloads.strategies.strategy_choice import Plan
 from discreet.workloads.strategies.workload_budget import WorkloadBudget
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 from tests.workloads import brute
 
 RELATIONS = list(Neighbours)

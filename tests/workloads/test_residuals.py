@@ -14,7 +14,7 @@ from discreet.workloads.strategies.optimal import singular_value_bound
 from discreet.workloads.strategies.residuals import Residual, Residuals
 from discreet.workloads.strategies.strategy_choice import Plan
 from discreet.workloads.strategies.workload_budget import WorkloadBudget
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 from tests.workloads import brute
 
 RELATIONS = list(Neighbours)

@@ -11,8 +11,8 @@ from discreet.mechanisms import Adaptive, Gaussian, PureAdaptive
 from discreet.synthetic.synthetic_release import SyntheticRelease
 from discreet.workloads.queries.workload_json import workload_from_json, workload_to_json
 from discreet.workloads.releases.tabulation import TabulatedRelease, measure, plan_tabulation
-from tests.sources import SeededBits
 from tests.support.memory_tables import MemoryJournal, domain_of, measuring
+from tests.support.sources import SeededBits
 from tests.synthetic.test_curator import ROWS, a_curator
 
 ASKED = workloads.marginals(2) + workloads.points("age")

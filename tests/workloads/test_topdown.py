@@ -10,7 +10,7 @@ from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
 from discreet.workloads.releases.integer_rounding import _closest_reals, round_to_counts, round_to_totals
 from discreet.workloads.releases.topdown import TopDown
-from tests.sources import SeededBits
+from tests.support.sources import SeededBits
 from tests.workloads import brute
 
 

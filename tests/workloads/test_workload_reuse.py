@@ -9,8 +9,8 @@ from discreet.errors import BadInput
 from discreet.ledger import verify
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.workloads.releases.tabulation import TabulatedRelease, measure, plan_tabulation
-from tests.sources import SeededBits
 from tests.support.memory_tables import domain_of, measuring
+from tests.support.sources import SeededBits
 from tests.synthetic.test_curator import ROWS
 from tests.synthetic.test_reusing import a_curator
 

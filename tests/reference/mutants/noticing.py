@@ -29,7 +29,6 @@ from discreet.engines import DuckEngine
 from discreet.engines.exact_rows import ExactRows
 from discreet.engines.sqlgen.render import Renderer, ids
 from discreet.errors import DiscreetError
-from tests.laws import permute_and_flip_law
 from tests.reference import as_duckdb
 from tests.reference.comparing import SALT, Bench, written
 from tests.reference.folds import steps_of
@@ -40,6 +39,7 @@ from tests.reference.worlds import DATES, INTEGER_PEOPLE, INTEGERS, REALS, TEXTS
 from tests.sql import worlds as small
 from tests.sql.checking import check_any_two, check_neighbours, every_key, groups, planned, run
 from tests.sql.exactly import without_noise
+from tests.support.laws import permute_and_flip_law
 
 Check = Callable[[], Sequence[str]]
 Patch = pytest.MonkeyPatch

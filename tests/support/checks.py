@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from discreet.noise import RandomBits
-from tests.laws import Law, max_log_ratio
+from tests.support.laws import Law, max_log_ratio
 
 FALSE_ALARM = 1e-9
 
