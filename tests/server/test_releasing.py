@@ -260,7 +260,7 @@ def test_what_the_owner_publishes_is_seen_by_all_without_a_price_and_is_on_the_c
     with discreet.connect(server.url, key=server.owner) as owner:
         owner.publish("patients-2026")
         owner.publish("patients-2026", given_by="alice")
-        with pytest.raises(DiscreetError, match="no finished release"):
+        with pytest.raises(DiscreetError, match="No finished release"):
             owner.publish("patients-2026", given_by="bob")
     assert get(server, "", key=bob).json() == {"releases": ["patients-2026"]}
     assert get(server, "/patients-2026/rows?count=3", key=bob).text.count("\n") == 4

@@ -136,7 +136,7 @@ class HybridFilter(Filter):
         by_pure = math.inf if total.pure is None else rounded_up(Fraction(total.pure, UNIT))
         aside = rounded_up(Fraction(total.delta, UNIT))
         if by_pure < math.inf and delta_of_rho(rho, epsilon=by_pure) > self.delta_for_conversion:
-            return Loss(by_pure, aside)  # rho converts to more: the search for how much would take 50 ms
+            return Loss(by_pure, aside)  # rho converts to more: so the slow search for how much is not needed
         by_rho = epsilon_of_rho(rho, delta=self.delta_for_conversion)
         return Loss(by_pure, aside) if by_pure <= by_rho else Loss(by_rho, aside + self.delta_for_conversion)
 
