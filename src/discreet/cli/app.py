@@ -50,7 +50,7 @@ COMMANDS = {
     ),
     "bounds": Late(
         "analyst.bounds:bounds",
-        summary="Show lower bounds on the error, beside ours.",
+        summary="Compare our error with proven lower bounds.",
         example="discreet bounds --people 1000 --columns 100 --queries 50 --epsilon 1",
     ),
     "help": Late(
@@ -110,7 +110,7 @@ COMMANDS = {
     ),
     "demo": Late(
         "demonstration.demo:show_demo",
-        summary="See private answers, an attack, and a budget end.",
+        summary="Show private answers, an attack, an empty budget.",
         example="discreet demo",
     ),
 }

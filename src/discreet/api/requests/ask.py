@@ -32,17 +32,21 @@ class AskRequest(PaidRequest["AnswerBase", "Explanation"]):
         "epsilon": 0.5,
     }
 
-    sql: str | Table = param("One SELECT, or a table with steps.", min_length=1, max_length=20_000)
+    sql: str | Table = param("One SELECT statement (in Python also a `Table`).", min_length=1, max_length=20_000)
     _: KW_ONLY
     epsilon: Number | None = param("Privacy cost of the answer. There is no default.", default=None, gt=0)
-    within: Number | None = param("Instead, the half-width that every number must reach.", default=None, gt=0)
-    confidence: Number | None = param(
-        "The share of all answers in which `within` must hold, such as 0.95.", default=None, gt=0, lt=1
+    within: Number | None = param(
+        "Instead of epsilon: the largest ± of any number; epsilon is computed from it.", default=None, gt=0
     )
-    delta: Number | None = param("For groups whose values are not declared.", default=None, gt=0, lt=1)
+    confidence: Number | None = param(
+        "With within: the probability that it holds, such as 0.95.", default=None, gt=0, lt=1
+    )
+    delta: Number | None = param(
+        "Delta to spend. Needed only for groups whose values are not declared.", default=None, gt=0, lt=1
+    )
     mechanism: str | None = param('"laplace", "gaussian" or "choose".', default=None)
     parameters: Parameters = param(
-        "Values for placeholders: a mapping for :name, or a sequence for ?.", default=(), option="--param"
+        "Values of the placeholders :name (in Python also a sequence for ?).", default=(), option="--param"
     )
 
     def check(self) -> None:

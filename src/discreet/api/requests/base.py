@@ -215,7 +215,7 @@ class RunRequest(PaidRequest[T, Plan]):
     _: KW_ONLY
     epsilon: Number | None = param("Privacy cost of the run, at `delta`. There is no default.", default=None, gt=0)
     delta: Number | None = param(
-        "The delta at which epsilon is converted; it is not spent. Leave it out for pure epsilon.",
+        "Delta used to convert epsilon to zCDP. It is not charged. Leave it out for pure epsilon.",
         default=None,
         gt=0,
         lt=1,

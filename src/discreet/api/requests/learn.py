@@ -23,7 +23,7 @@ class ModelRunRequest(RunRequest[T, Plan]):
 
     _: KW_ONLY
     delta: Number | None = param(
-        "The delta at which epsilon is converted; it is not spent. If not given, the account's delta is used.",
+        "Delta used to convert epsilon to zCDP. It is not charged. If not given, the account's delta is used.",
         default=None,
         gt=0,
         lt=1,

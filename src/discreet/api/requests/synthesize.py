@@ -36,12 +36,12 @@ class SynthesizeRequest(TableRunRequest["SyntheticRelease", "SynthesisPlan"]):
         "Synthesis method.", default="aim", choices=("aim", "mst", "mwem", "fixed", "independent", "smalldb")
     )
     discover: Prices | None = param(
-        "Columns whose values are not declared, each with the epsilon to find them, in addition to the cost of the run.",
+        "Columns without declared values, each with the epsilon to find them privately; charged in addition to the run.",
         default=None,
         max_length=32,
     )
     rows_about: int | None = param(
-        "Only for a plan: the number of rows to assume, if the catalog's `rows_about` is wrong.",
+        "For a plan or dry run: the number of rows to assume instead of the catalog's `rows_about`.",
         default=None,
         ge=1,
         le=2**40,

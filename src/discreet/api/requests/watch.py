@@ -34,6 +34,6 @@ class WatchRequest(PaidRequest["WatchBase", Never]):
     threshold: Number = param("In the unit of what is counted.")
     epsilon: Number | None = param("Privacy cost of the whole watch. There is no default.", default=None, gt=0)
     parameters: Parameters = param(
-        "Values for placeholders: a mapping for :name, or a sequence for ?.", default=(), option="--param"
+        "Values of the placeholders :name (in Python also a sequence for ?).", default=(), option="--param"
     )
     run: int = param("1, and one more after each watch of the same count that has ended.", default=1)

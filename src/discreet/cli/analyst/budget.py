@@ -32,7 +32,7 @@ def budget(
     before: Annotated[int | None, typer.Option("--before", help="List only queries with a lower number.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the remaining budget, who spent it, and on what; with --analyst, for the dataset and one analyst."""
+    """Show the remaining budget, who spent it, and on what. With --analyst, show only the dataset and this analyst."""
     with closing(place_of(where, config).open()) as ledger:
         accounts, counts = balances(ledger, analyst), asked(ledger, analyst)
         queries = history(ledger, analyst, before=before, limit=last)

@@ -76,7 +76,7 @@ def learn(
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a model on protected rows. Charged once: after a crash, or to repeat it, run the same command at no cost."""
+    """Train a model on protected rows. Charged once. Running the same command again, for example after a crash, is free."""
     request = LearnRequest(_model(model, [_feature(text) for text in feature or []], target, count), **options)
     with open_curator(config, tell=print_read_progress) as curator:
         if dry_run:

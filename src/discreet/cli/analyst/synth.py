@@ -47,7 +47,7 @@ def synth(
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Make synthetic rows. Charged once: after a crash, or to repeat it, run the same command at no cost."""
+    """Make synthetic rows. Charged once. Running the same command again, for example after a crash, is free."""
     runs.check_file(out, option="--out", kinds=KINDS)
     runs.check_file(report, option="--report", kinds=("html",))
     request = SynthesizeRequest(**options)

@@ -60,7 +60,7 @@ def tabulate(
 ) -> None:
     """Answer many counting queries together, so that the answers are consistent.
 
-    Charged once: after a crash, or to repeat it, run the same command at no cost.
+    Charged once. Running the same command again, for example after a crash, is free.
     """
     run_commands.check_file(out, option="--out", kinds=KINDS)
     workload = _workload(marginals_of, table or [], ranges_of or [], thresholds_of or [])

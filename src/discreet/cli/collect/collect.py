@@ -40,22 +40,28 @@ def new(
     epsilon: Epsilon,
     values: Annotated[str | None, typer.Option("--values", help="Values, separated by commas.")] = None,
     values_file: Annotated[Path | None, typer.Option("--values-file", help="File of values, one per line.")] = None,
-    numbers: Annotated[int | None, typer.Option("--numbers", help="Or the numbers from 0 to N - 1.")] = None,
+    numbers: Annotated[int | None, typer.Option("--numbers", help="Collect a number from 0 to N - 1.")] = None,
     mean: Annotated[
         str | None,
-        typer.Option("--mean", metavar="LOW,HIGH", help="Or the mean of a number between two bounds: LOW,HIGH."),
+        typer.Option("--mean", metavar="LOW,HIGH", help="Collect the mean of a number between two bounds: LOW,HIGH."),
     ] = None,
     distribution: Annotated[
         str | None,
         typer.Option(
-            "--distribution", metavar="LOW,HIGH", help="Or the distribution of a number between two bounds: LOW,HIGH."
+            "--distribution",
+            metavar="LOW,HIGH",
+            help="Collect the distribution of a number between two bounds: LOW,HIGH.",
         ),
     ] = None,
-    words: Annotated[int | None, typer.Option("--words", help="Or the most frequent texts of at most N bytes.")] = None,
+    words: Annotated[
+        int | None, typer.Option("--words", help="Collect the most frequent texts of at most N bytes.")
+    ] = None,
     protocol: Annotated[str, typer.Option("--protocol", help="Protocol; auto chooses the best.")] = "auto",
     lifetime: Annotated[
         int | None,
-        typer.Option("--lifetime", help="Reports that one device makes in all. Default: as many as ε 20 allows."),
+        typer.Option(
+            "--lifetime", help="Reports that one device makes in all. Default: as many as a total ε of 20 allows."
+        ),
     ] = None,
     per_epoch: Annotated[int | None, typer.Option("--per-epoch", help="Reports of one device per epoch.")] = None,
     epoch_seconds: Annotated[
@@ -71,7 +77,7 @@ def new(
         Path | None, typer.Option("--publish", help="Catalog whose service collects the reports.")
     ] = None,
     retention_days: Annotated[
-        int | None, typer.Option("--retention-days", help="Delete all reports there after this many days.")
+        int | None, typer.Option("--retention-days", help="Delete all reports at that service after this many days.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -26,9 +26,7 @@ from discreet.errors import BadInput
 
 _BEGIN, _END = "<!-- the lab's table begins -->", "<!-- the lab's table ends -->"
 
-Small = Annotated[
-    bool, typer.Option("--small", help="Use small sizes for a quick run, instead of the lectures' sizes.")
-]
+Small = Annotated[bool, typer.Option("--small", help="Use small sizes for a quick run.")]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Seed of worlds and attackers. Discreet's noise is always fresh.")
 ]

@@ -18,7 +18,7 @@ _HALF_BAR = 20
 
 
 def show_demo() -> None:
-    """Print it."""
+    """Show private answers, an attack, and what happens when a budget runs out."""
     console = open_screen()
     mechanism = Laplace(sensitivity=1, epsilon=_EPSILON)
     low, high = mechanism.interval(_CONFIDENCE)

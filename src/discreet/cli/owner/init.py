@@ -32,7 +32,9 @@ def init(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask: use suggestions and flags.")] = False,
     sample: Annotated[
         int | None,
-        typer.Option("--sample", min=0, help=f"Number of rows to read for types and ids ({_SAMPLE:,}); 0 for none."),
+        typer.Option(
+            "--sample", min=0, help=f"Number of rows to read, to suggest types and ids ({_SAMPLE:,}); 0 for none."
+        ),
     ] = None,
     epsilon: Annotated[
         float | None,
@@ -44,10 +46,13 @@ def init(
     ] = None,
     person: Annotated[
         list[str] | None,
-        typer.Option("--person", help="TABLE=COLUMN that names the person; or row (each row is a person); or public."),
+        typer.Option(
+            "--person",
+            help="TABLE=COLUMN: the column that identifies the person. TABLE=row: each row is one person. TABLE=public: not protected.",
+        ),
     ] = None,
     max_rows: Annotated[
-        list[str] | None, typer.Option("--max-rows", help="TABLE=N: at most N rows of a person count.")
+        list[str] | None, typer.Option("--max-rows", help="TABLE=N: use at most N rows per person.")
     ] = None,
     types: Annotated[
         list[str] | None, typer.Option("--type", help="TABLE.COLUMN=integer, real, text, date or boolean.")

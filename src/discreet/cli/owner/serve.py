@@ -46,11 +46,12 @@ def serve(
         typer.Option(
             "--class-ms",
             min=0,
-            help="Pad response times to this many ms × 2^k. 0 disables padding (timing leak).",
+            help="Pad response times to this many ms × 2^k, for a whole k. 0 disables padding (timing leak).",
         ),
     ] = 50,
     seconds_a_minute: Annotated[
-        float, typer.Option("--seconds-a-minute", min=1, help="Seconds per minute for the queries of each analyst.")
+        float,
+        typer.Option("--seconds-a-minute", min=1, help="Query time that each analyst may use per minute, in seconds."),
     ] = 60,
     connections: Annotated[
         int,
