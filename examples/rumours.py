@@ -8,7 +8,7 @@ from pathlib import Path
 
 from discreet import graphs
 from discreet.accounting.loss_plots import plot_powers
-from discreet.graphs.rumours import largest_share, made_up
+from discreet.graphs.rumours import largest_share, random_network
 from discreet.samples.friends import friendships
 
 PEOPLE, CHANCES = 3000, (0.1, 0.2, 0.4, 1.0)
@@ -18,7 +18,7 @@ def main(folder: Path) -> None:
     """Three lines: computed from private degrees, played on a made-up network, played on the true one."""
     friends = graphs.Graph(friendships(PEOPLE), range(PEOPLE))
     spread = graphs.degrees(friends, epsilon=2, privacy="node", max_degree=60)
-    nobody = made_up(spread)
+    nobody = random_network(spread)
     print(spread)
     told = [graphs.rumour(spread, transmission=chance) for chance in CHANCES]
     print(told[1])

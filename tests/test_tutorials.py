@@ -13,6 +13,7 @@ PAGES = sorted(TUTORIALS.glob("*.md"))
 
 
 def _words(text):
+    text = re.sub(r"\b[0-9a-f]{16,}\b", "", text)  # bytes of a report, which are drawn anew
     return set(re.findall(r"[^\W\d_]{3,}", text))
 
 

@@ -25,7 +25,7 @@ def test_a_dry_run_tells_every_width_and_the_price_and_spends_nothing(run, clini
         "ward × sex: ±",
         "age: ±",
         "a typical count is off by",
-        "2 rows of one person",
+        "2 rows per person",
         "ρ 0.05",
         "nothing was spent",
     ):

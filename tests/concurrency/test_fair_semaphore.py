@@ -63,7 +63,7 @@ def crowd(request):
     assert made.places._long_held == 0
 
 
-with_places = pytest.mark.parametrize("crowd", [{"most": 3, "each": 2, "long": 2}], indirect=True)
+with_places = pytest.mark.parametrize("crowd", [{"slots": 3, "each": 2, "long": 2}], indirect=True)
 
 
 @with_places
@@ -80,7 +80,7 @@ def test_nobody_has_more_than_their_share_and_there_are_no_more_than_there_are(c
     assert crowd.after(4)[3] == "carol 0"
 
 
-@pytest.mark.parametrize("crowd", [{"most": 1, "each": 1, "long": 1}], indirect=True)
+@pytest.mark.parametrize("crowd", [{"slots": 1, "each": 1, "long": 1}], indirect=True)
 def test_a_hundred_questions_of_one_are_one_turn_each_time_round(crowd):
     crowd.ask("alice", "first")
     crowd.after(1)

@@ -29,7 +29,7 @@ def test_two_spellings_of_one_ledger_or_a_copy_of_it_are_noticed_before_anything
     second.write_text(
         second.read_text().replace('"ledger.sqlite"', f'"{spelt}"').replace("epsilon = 5.0", "epsilon = 7.0")
     )
-    assert "Two catalogs have one ledger" in run("serve", first, second, code=3)
+    assert "Two catalogs use the same ledger" in run("serve", first, second, code=3)
     catalog = load_catalog(first)
     ledger = Ledger.open(where, anchor=catalog.anchor)
     assert ledger.account().cap.epsilon == 5.0

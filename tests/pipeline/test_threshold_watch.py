@@ -516,7 +516,7 @@ def test_an_argument_that_cannot_be_used_is_refused_by_name(curator, wrong):
     ("body", "problem"),
     [
         ({"version": 1, "above": False}, "twice on one data version"),
-        ({"version": 2, "above": False}, "was not begun"),
+        ({"version": 2, "above": False}, "a data version that does not exist"),
         ({"version": 1, "above": False, "question": "0" * 64}, "has no threshold"),
     ],
 )

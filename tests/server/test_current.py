@@ -227,7 +227,7 @@ def test_other_files_and_other_people_are_not_served_by_a_change_of_the_catalog(
     edit(config, before, after)
     current.update()
     problem = current.status()["problem"]
-    assert "Restart the server" in problem["next_step"] or "new books" in problem["next_step"]
+    assert "Restart the server" in problem["next_step"] or "new ledger" in problem["next_step"]
     assert current.curator.declared.tables["visits"].unit.column == "patient_id"
 
 

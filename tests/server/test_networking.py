@@ -113,7 +113,7 @@ def test_a_request_that_is_repeated_is_paid_for_once_and_another_under_its_name_
     _, far = both
     one = far.graph("wires").edges(epsilon=0.33, request_id="once")
     assert far.graph("wires").edges(epsilon=0.33, request_id="once").receipt == one.receipt
-    with pytest.raises(DiscreetError, match="another question"):
+    with pytest.raises(DiscreetError, match="another query"):
         far.graph("wires").edges(epsilon=0.34, request_id="once")
 
 

@@ -224,7 +224,7 @@ def test_the_owner_edits_the_catalog_and_is_told_of_mistakes_by_line_and_of_risk
     page.fill("#toml", good.replace("max_rows = 20", "max_rows = 200"))
     page.click("#save")
     expect(page.locator("#catalog-said")).to_have_text("Saved, and served.")
-    expect(page.locator("#warnings")).to_contain_text("200 rows of a person")
+    expect(page.locator("#warnings")).to_contain_text("200 rows per person")
     assert "max_rows = 200" in served.config.read_text()
     page.fill("#toml", good)
     page.click("#save")

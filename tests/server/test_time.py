@@ -152,7 +152,7 @@ def crowded(tmp_path):
 def under_way(server):
     """How many questions the server works on."""
     shown = server.get("/metrics", key=server.metrics).text
-    return int(re.search(r"^discreet_questions (\d+)", shown, re.MULTILINE)[1])
+    return int(re.search(r"^discreet_queries (\d+)", shown, re.MULTILINE)[1])
 
 
 def test_a_short_question_does_not_wait_for_long_ones(crowded):
