@@ -33,10 +33,9 @@ export function showAnswer(answer, { cost, question, files }) {
   $("answer").hidden = false;
   $("answer-cost").textContent = cost;
   $("notes").replaceChildren(
-    ...[
-      `± covers the noise in ${100 * answer.confidence} of 100 answers. It does not cover rows that exceed the contribution bounds.`,
-      ...answer.notes,
-    ].map((note) => make("li", note)),
+    ...[`± covers the noise in ${100 * answer.confidence} of 100 answers. It does not cover rows that exceed the contribution bounds.`, ...answer.notes].map(
+      (note) => make("li", note),
+    ),
   );
   table(answer, noisy);
   redrawn($("chart"), () => chart(answer, noisy, keys));

@@ -170,8 +170,7 @@ function overBudget(facts) {
     : short_.length
       ? `This costs more than what remains: ${short_.map((account) => `${account.account} has ε ${short(Math.max(0, account.cap.epsilon - account.spent.epsilon))} of ${account.cap.epsilon}`).join(", ")}.`
       : "You have no account here yet.";
-  const step =
-    stopped || !short_.length ? "Ask the owner of the data." : "Use a smaller ε, repeat an earlier query (free), or ask the owner to raise the cap.";
+  const step = stopped || !short_.length ? "Ask the owner of the data." : "Use a smaller ε, repeat an earlier query (free), or ask the owner to raise the cap.";
   const fix =
     !stopped && fits > 0.001 && fits < facts.loss.epsilon
       ? [

@@ -1,7 +1,7 @@
 // The owner's tab of a release: exact numbers beside synthetic ones. They are not private: they are read on request only, and dropped when the page changes.
 import { redrawn } from "./chart.js";
-import { $, button, call, epsilonText, fill, make, many, scrolling, told, withWords } from "./dom.js";
 import { drawBeside, drawCells, drawLines, drawPrices, percent } from "./comparison_charts.js";
+import { $, button, call, epsilonText, fill, make, many, scrolling, told, withWords } from "./dom.js";
 
 const MOST_BARS = 12;
 const PRICES = [0.1, 0.3, 1, 3, 10];

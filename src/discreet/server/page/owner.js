@@ -1,8 +1,9 @@
 // The Owner page: accounts, keys, users, data, catalog, collections and the audit log. Changes take effect at once.
-import { act, careful, offerActing } from "./owner_actions.js";
-import { collections, done } from "./retention.js";
+
 import { $, button, call, day, make, nameDataset, told, withWords } from "./dom.js";
+import { act, careful, offerActing } from "./owner_actions.js";
 import { analysts, keys, users } from "./people.js";
+import { collections, done } from "./retention.js";
 
 const PARTS = { analysts, keys, users, data, catalog, collections, done };
 const EVERY = 5000; // milliseconds between two looks at what is served
@@ -74,10 +75,7 @@ function showServing(facts) {
 function data(serving) {
   const head = make("h3", "Refresh");
   if (!serving.source_changed && serving.newest_data_version === serving.data_version)
-    return [
-      head,
-      make("p", "The source files have not changed, so there is nothing to refresh."),
-    ];
+    return [head, make("p", "The source files have not changed, so there is nothing to refresh.")];
   const next = serving.newest_data_version + 1;
   const words = make("p", `A refresh reads the source again as data version ${next}. Budgets do not change; every query is new and is charged again.`);
   const order = make("p", "Running queries finish on the version that they started with. Later ones use the new version. No restart is needed.");

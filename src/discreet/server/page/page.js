@@ -1,11 +1,11 @@
 // Where we are: which part of the page is shown, and for whom. The page asks the same API as everybody else.
 import { offerAsking, showAsk } from "./ask.js";
 import { showAttacks } from "./attacks.js";
-import { showBooks } from "./ledger_page.js";
 import { balance, showBudget } from "./budget.js";
 import { offerPrinting, showCard } from "./card.js";
 import { showCollect } from "./collect.js";
 import { $ } from "./dom.js";
+import { showBooks } from "./ledger_page.js";
 import { offerOwner, showOwner } from "./owner.js";
 import { offerPublishing, showPublish } from "./publish.js";
 import { followLink, offerSignIn, pageFor, signedIn } from "./signin.js";

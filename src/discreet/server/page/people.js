@@ -1,8 +1,9 @@
 // Of the Owner page: analysts with their accounts, keys, and the users whom a proxy signs in.
-import { act, careful } from "./owner_actions.js";
+
 import { amount, bar, left, renewing } from "./budget.js";
 import { $, accountName, button, call, capText, day, fill, make, scrolling } from "./dom.js";
 import { chosen, field, form } from "./forms.js";
+import { act, careful } from "./owner_actions.js";
 
 const ROLES = { owner: ["analyst", "steward", "auditor", "metrics", "shuffler", "owner"], steward: ["analyst", "auditor", "metrics"] };
 const RENEWS = { all: null, "each day": "daily", "each week": "weekly", "each month": "monthly", "each quarter": "quarterly", "each year": "yearly" };

@@ -1,9 +1,10 @@
 // One release: its quality with simultaneous bounds, and downloads. All of it is free.
-import { careful } from "./owner_actions.js";
+
 import { drawBars, drawLine, drawPairs, redrawn } from "./chart.js";
+import { forget, offerReal } from "./comparison.js";
 import { $, call, epsilonText, fill, HERE, make, many, number, request, short, told, withWords } from "./dom.js";
 import { download } from "./files.js";
-import { forget, offerReal } from "./comparison.js";
+import { careful } from "./owner_actions.js";
 import { chooseTab, offerTabs } from "./tabs.js";
 
 const MOST_BARS = 12,

@@ -1,11 +1,15 @@
 // Parts of the Owner page: collections with their retention, and the audit log.
-import { act, careful } from "./owner_actions.js";
+
 import { accountName, call, day, fill, make, many, scrolling } from "./dom.js";
 import { chosen, field, form } from "./forms.js";
+import { act, careful } from "./owner_actions.js";
 
 export async function collections() {
   const { collections: all, unsound } = await call("/v1/collections");
-  const about = make("p", "Devices send randomized reports; this server counts them. A closed collection accepts no more reports; a deleted one keeps nothing.");
+  const about = make(
+    "p",
+    "Devices send randomized reports; this server counts them. A closed collection accepts no more reports; a deleted one keeps nothing.",
+  );
   const begin = beginning();
   if (!all.length && !unsound.length) return [about, make("p", "No collections yet.", { class: "quiet" }), ...begin];
   const place = (name) => `/v1/tasks/${encodeURIComponent(name)}`;
@@ -13,8 +17,7 @@ export async function collections() {
     careful("Delete", "Delete all collected reports?", () =>
       act(() => call(place(name), { method: "DELETE" }), `${name} is deleted, with all collected reports.`),
     );
-  const close = (name) =>
-    careful("Close", "Accept no more reports?", () => act(() => call(`${place(name)}/closed`, { method: "PUT" }), `${name} is closed.`));
+  const close = (name) => careful("Close", "Accept no more reports?", () => act(() => call(`${place(name)}/closed`, { method: "PUT" }), `${name} is closed.`));
   const choices = (one) => {
     const box = make("span", "", { class: "choices" });
     box.append(...(one.state === "open" ? [close(one.name)] : []), remove(one.name));

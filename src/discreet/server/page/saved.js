@@ -51,11 +51,7 @@ export function offerSaving(asked) {
       const saved = await call("/v1/saved", { method: "POST", body: { name: $("save-name").value.trim(), shared: $("save-shared").checked, ...asked() } });
       $("save-form").hidden = true;
       const link = make("a", `“${saved.name}”`, { href: `#saved/${saved.number}` });
-      $("answer-said").replaceChildren(
-        "Saved as ",
-        link,
-        saved.shared ? ". Colleagues with a key see it and its answer, free of charge." : ", for you alone.",
-      );
+      $("answer-said").replaceChildren("Saved as ", link, saved.shared ? ". Colleagues with a key see it and its answer, free of charge." : ", for you alone.");
       await showSaved();
     } catch (error) {
       $("answer-said").textContent = told(error);
