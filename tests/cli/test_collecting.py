@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from discreet.catalog import load_catalog
+from discreet.cli.collect import collect
 from discreet.errors import DiscreetError
 from discreet.local import Client
 from discreet.local.collector.report_store import ReportStore
@@ -210,3 +211,7 @@ def test_bounds_have_a_comma_and_a_kept_answer_costs_once(discreet):
     for text in ("0 110", "0", "a,b", "0,1,2"):
         with pytest.raises(DiscreetError, match="separated by a comma"):
             discreet("new", "age", "--mean", text, "--epsilon", "2")
+
+
+def test_a_comparison_without_any_central_error_shows_no_ratio():
+    assert (collect._ratio(0.5, 0.25), collect._ratio(0.5, 0.0)) == ("2", "—")

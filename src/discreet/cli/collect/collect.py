@@ -217,10 +217,15 @@ def compare_models(
     headings = ("people", "central error", "local error", "local / central")
     table = plain_table(*headings, right=headings)
     for n, central, local in zip(comparison.people, comparison.central, comparison.local, strict=True):
-        add_row(table, f"{n:,}", amount(central), amount(local), f"{local / central:,.0f}")
+        add_row(table, f"{n:,}", amount(central), amount(local), _ratio(local, central))
     open_screen().print("", table, "", sep="\n")
     if output is not None:
         typer.echo(f"  wrote {output}")
+
+
+def _ratio(local: float, central: float) -> str:
+    """The error of local over central privacy; few trials at a large epsilon may have no central error at all."""
+    return f"{local / central:,.0f}" if central else "—"
 
 
 def _add(collector: Collector, line: str) -> None:
